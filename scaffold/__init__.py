@@ -1,0 +1,1 @@
+"""The gateway policy and its sampler: numpy and safetensors alone."""
