@@ -1,0 +1,187 @@
+"""One artifact from its bytes to its parquet files and its row of `artifacts`."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.landing.faults import RefusedError
+from assay.landing.json_text import decode, parse_object
+from assay.landing.kinds import Facts, Kind
+from assay.landing.lines import ByteSource, Line, LineReader, read_document
+from assay.landing.rows import Rows
+from assay.landing.safetensors_header import read_header
+from assay.landing.sources.conversations import READ_COLUMNS
+from assay.landing.sources.sn120 import TURN_INDEX_FIELDS
+
+PARQUET_BATCH_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file of the raw tree: its path below the root, what it is (None: not recognised), size and time."""
+
+    artifact_id: str
+    path: Path
+    source: str
+    kind: Kind | None
+    facts: Facts
+    size: int
+    mtime_ns: int
+
+    @property
+    def file_stem(self) -> str:
+        """The name of the artifact's parquet files: safe, short, the same on every machine."""
+        return hashlib.sha256(self.artifact_id.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What landing one artifact gave: its row of `artifacts`, its tables with rows, its quarantined lines."""
+
+    row: dict[str, Any]
+    tables: list[str]
+    quarantine: list[dict[str, Any]]
+
+
+def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
+    """Read one file whole and write its parquet files below `folder`; `OSError` passes through."""
+    kind = artifact.kind
+    source = ByteSource(artifact.path)
+    if kind is None or kind.reader == "hash_only":
+        _read_through(source)
+        status = "unrecognised" if kind is None else "listed"
+        return Landed(_artifact_row(artifact, source, status), [], [])
+    rows = Rows(artifact.artifact_id, kind.tables, folder, artifact.file_stem)
+    try:
+        n_lines, n_blank_lines = _READERS[kind.reader](artifact, source, rows, max_line_bytes)
+        tables = rows.close()
+    except BaseException:
+        rows.abandon()
+        raise
+    status = "read" if n_lines else "empty"
+    row = _artifact_row(artifact, source, status, n_lines, n_blank_lines, rows)
+    quarantine = [
+        {
+            "source": artifact.source,
+            "artifact_id": artifact.artifact_id,
+            "file": artifact.artifact_id,
+            **refused,
+        }
+        for refused in rows.quarantine
+    ]
+    return Landed(row, tables, quarantine)
+
+
+def _artifact_row(
+    artifact: Artifact,
+    source: ByteSource,
+    status: str,
+    n_lines: int | None = None,
+    n_blank_lines: int | None = None,
+    rows: Rows | None = None,
+) -> dict[str, Any]:
+    return {
+        "artifact_id": artifact.artifact_id,
+        "source": artifact.source,
+        "kind": artifact.kind.name if artifact.kind else None,
+        "status": status,
+        "bytes": source.size,
+        "mtime": artifact.mtime_ns // 1000,
+        "sha256": source.sha256,
+        "content_sha256": source.content_sha256,
+        "compression": source.compression,
+        "n_lines": n_lines,
+        "n_blank_lines": n_blank_lines,
+        "n_rows": rows.n_rows if rows else None,
+        "n_quarantined": len(rows.quarantine) if rows else None,
+        "n_surrogates_replaced": rows.counts.surrogates_replaced if rows else None,
+        "n_nul_characters": rows.counts.nul_characters if rows else None,
+    }
+
+
+def _json_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
+    reader = LineReader(source, max_line_bytes)
+    for line in reader:
+        rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))  # noqa: B023
+    return reader.n_lines, reader.n_blank_lines
+
+
+def _text_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
+    reader = LineReader(source, max_line_bytes)
+    for line in reader:
+        rows.take(line, lambda: _extract(artifact, decode(line.data, rows.counts), rows))  # noqa: B023
+    return reader.n_lines, reader.n_blank_lines
+
+
+def _json_document(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
+    line = read_document(source, max_line_bytes)
+    rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))
+    return 1, 0
+
+
+def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
+    _read_through(source)
+    number = 0
+    try:
+        with pq.ParquetFile(artifact.path) as file:
+            columns = [name for name in file.schema_arrow.names if name in _PARQUET_COLUMNS]
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns):
+                for index in range(batch.num_rows):
+                    number += 1
+                    rows.take(
+                        Line(number, 0, b""),
+                        lambda: _extract(artifact, _parquet_row(batch, index), rows),  # noqa: B023
+                    )
+                rows.flush()
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        number += 1
+        reason = str(error).partition("\n")[0][:300]
+        rows.refuse(Line(number, 0, b""), RefusedError("invalid_parquet", reason))
+    return number, 0
+
+
+def _parquet_row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
+    try:
+        row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0]
+    except UnicodeDecodeError:
+        raise RefusedError("invalid_utf8") from None
+    return row
+
+
+def _safetensors(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
+    _read_through(source)
+
+    def extract() -> None:
+        with artifact.path.open("rb") as file:
+            _extract(artifact, read_header(file, source.size), rows)
+
+    rows.take(Line(1, 0, b""), extract)
+    return 1, 0
+
+
+def _read_through(source: ByteSource) -> None:
+    """Hash a file whose reader needs to seek in it."""
+    for _ in source.chunks():
+        pass
+
+
+def _extract(artifact: Artifact, record: Any, rows: Rows) -> None:
+    assert artifact.kind is not None and artifact.kind.extract is not None
+    artifact.kind.extract(record, artifact.facts, rows)
+
+
+_PARQUET_COLUMNS = frozenset(READ_COLUMNS) | frozenset(TURN_INDEX_FIELDS)
+
+_READERS = {
+    "json_lines": _json_lines,
+    "text_lines": _text_lines,
+    "json_document": _json_document,
+    "parquet": _parquet,
+    "safetensors": _safetensors,
+}

@@ -1,0 +1,54 @@
+"""`assay land`: the landing step by itself, to look at a raw tree without building the warehouse."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from assay.landing.run import Report, land_tree, print_progress
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("raw_root", type=Path, help="the raw tree")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the parquet files")
+    parser.add_argument("--workers", type=int, default=None, help="processes; default: one a core")
+    parser.add_argument("--max-line-megabytes", type=int, default=256, help="longer lines are quarantined unread")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Land the tree and print what was found."""
+    report = land_tree(
+        arguments.raw_root, arguments.out, arguments.workers, arguments.max_line_megabytes, print_progress
+    )
+    print(summary(report))
+    return 0
+
+
+def summary(report: Report) -> str:
+    """What was found, a line a source, and what was not read."""
+    lines = [
+        f"landed {report.n_read} of {len(report.artifacts)} files ({report.bytes_read / 1e6:.1f} MB) "
+        f"in {report.seconds:.1f} s; the others had not changed"
+        if report.n_read < len(report.artifacts)
+        else f"landed {report.n_read} files ({report.bytes_read / 1e6:.1f} MB) in {report.seconds:.1f} s"
+    ]
+    for source in dict.fromkeys(row["source"] for row in report.artifacts):
+        rows = [row for row in report.artifacts if row["source"] == source]
+        lines.append(
+            f"  {source}: {len(rows)} files, {sum(row['n_lines'] or 0 for row in rows)} lines, "
+            f"{sum(row['n_quarantined'] or 0 for row in rows)} quarantined, "
+            f"{sum(row['n_surrogates_replaced'] or 0 for row in rows)} surrogates replaced"
+        )
+        unrecognised = [row["artifact_id"] for row in rows if row["status"] == "unrecognised"]
+        if unrecognised:
+            lines.append(f"    not recognised: {_some(unrecognised)}")
+    for reason, count in sorted(Counter(line["reason"] for line in report.quarantine).items()):
+        lines.append(f"  quarantined as {reason}: {count}")
+    if report.strangers:
+        lines.append(f"  not part of a raw tree, not read: {_some(report.strangers)}")
+    return "\n".join(lines)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

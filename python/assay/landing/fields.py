@@ -1,0 +1,56 @@
+"""Small readers for parts of a parsed record; each refuses a part that does not have its shape."""
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+from assay.landing.faults import RefusedError
+from assay.landing.json_text import dump, type_name
+
+
+def others(record: dict[str, Any], known: Set[str]) -> str | None:
+    """What a record carries beyond the known keys, as JSON; None when there is nothing."""
+    if record.keys() <= known:
+        return None
+    return dump({key: value for key, value in record.items() if key not in known})
+
+
+def array(record: dict[str, Any], key: str) -> list[Any] | None:
+    """An array or null; a missing key reads as null."""
+    value = record.get(key)
+    if value is not None and type(value) is not list:
+        raise RefusedError("wrong_type", f"{key}: expected array, found {type_name(value)}")
+    return value
+
+
+def objects(record: dict[str, Any], key: str) -> list[dict[str, Any]] | None:
+    """An array of objects or null."""
+    values = array(record, key)
+    for index, value in enumerate(values or ()):
+        if type(value) is not dict:
+            raise RefusedError("wrong_type", f"{key}[{index}]: expected object, found {type_name(value)}")
+    return values
+
+
+def mapping(record: dict[str, Any], key: str) -> dict[str, Any]:
+    """An object; null and a missing key read as an empty one."""
+    value = record.get(key)
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise RefusedError("wrong_type", f"{key}: expected object, found {type_name(value)}")
+    return value
+
+
+def text(record: dict[str, Any], key: str) -> str:
+    """A text that identifies the record; null, missing or another type is refused."""
+    value = record.get(key)
+    if value is None:
+        raise RefusedError("missing_field", key)
+    if type(value) is not str:
+        raise RefusedError("wrong_type", f"{key}: expected text, found {type_name(value)}")
+    return value
+
+
+def pick(record: dict[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
+    """The values of `keys` in their order, None where one is missing."""
+    return map(record.get, keys)

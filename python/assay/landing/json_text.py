@@ -1,0 +1,134 @@
+"""One JSON text to one Python value, refusing what readers would disagree about.
+
+Stricter than `json.loads`: NaN and infinities, numbers that overflow to infinity and repeated keys are refused.
+Milder in one point: lone surrogates, which real tool output holds where it was cut, become U+FFFD and are counted.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from assay.landing.faults import RefusedError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass
+class TextCounts:
+    """What was found in strings: lone surrogates replaced, NUL characters kept."""
+
+    surrogates_replaced: int = 0
+    nul_characters: int = 0
+
+
+def decode(data: bytes, counts: TextCounts) -> str:
+    """Decode UTF-8; surrogates that were written as three raw bytes are replaced like escaped ones."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        try:
+            text = data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise RefusedError("invalid_utf8", f"byte {error.start} of the line") from None
+        return _replace_surrogates(text, counts)
+
+
+def parse(data: bytes, counts: TextCounts) -> Any:
+    """Parse one JSON text (UTF-8 bytes) and return its value, or raise `RefusedError` with the reason."""
+    text = decode(data, counts)
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise RefusedError("invalid_json", f"{error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise RefusedError("nested_too_deeply") from None
+    except ValueError:
+        # The only other ValueError of the decoder: an integer with more digits than Python converts.
+        raise RefusedError("number_out_of_range", "an integer of thousands of digits") from None
+    # A cheap look at the bytes spares nearly every line the walk over its strings.
+    if b"\\u0000" in data or b"\\ud" in data or b"\\uD" in data:
+        value = _clean(value, counts)
+    return value
+
+
+def parse_object(data: bytes, counts: TextCounts) -> dict[str, Any]:
+    """Parse one JSON object, or raise `RefusedError`."""
+    value = parse(data, counts)
+    if type(value) is not dict:
+        raise RefusedError("not_an_object", f"found {type_name(value)}")
+    return value
+
+
+def dump(value: Any) -> str | None:
+    """Write a parsed value as compact JSON in its own key order; None (JSON null) stays None."""
+    if value is None:
+        return None
+    return _ENCODER.encode(value)
+
+
+def type_name(value: Any) -> str:
+    """The JSON name of a parsed value's type."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+_TYPE_NAMES = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+
+
+def _replace_surrogates(text: str, counts: TextCounts) -> str:
+    repaired, replaced = _SURROGATE.subn("\ufffd", text)
+    counts.surrogates_replaced += replaced
+    return repaired
+
+
+def _clean(value: Any, counts: TextCounts) -> Any:
+    kind = type(value)
+    if kind is str:
+        counts.nul_characters += value.count("\0")
+        if not value.isascii():
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError:
+                return _replace_surrogates(value, counts)
+        return value
+    if kind is dict:
+        # Two keys may become one when their surrogates do; then the object is refused like any repeated key.
+        return _object([(_clean(key, counts), _clean(item, counts)) for key, item in value.items()])
+    if kind is list:
+        return [_clean(item, counts) for item in value]
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    built = dict(pairs)
+    if len(built) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise RefusedError("duplicate_key", repr(key[:100]))
+            seen.add(key)
+    return built
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise RefusedError("non_finite_number", f"{text[:40]} overflows to infinity")
+    return number
+
+
+def _constant(name: str) -> NoReturn:
+    raise RefusedError("non_finite_number", f"the literal {name}")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)

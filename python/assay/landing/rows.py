@@ -1,0 +1,230 @@
+"""Rows of one artifact on their way to parquet: checked column by column, refused line by line."""
+
+import contextlib
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from assay.landing.faults import RefusedError
+from assay.landing.json_text import TextCounts, type_name
+from assay.landing.lines import Line
+from assay.landing.tables import ARROW_TYPES, TABLES, Column, Table
+
+FLUSH_BYTES = 32 << 20
+"""Raw bytes gathered before a row group is written; bounds memory and keeps every string array far below 2 GiB."""
+
+EXCERPT_CHARACTERS = 200
+
+# Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost.
+_LONG_TEXT = frozenset(
+    "action answer challenger_output content explanation king_output other_fields prompt question_source "
+    "reference_turn response text thought verdict".split()
+)
+
+
+class Rows:
+    """Collects rows of one artifact, validates them by column and writes one parquet file a table.
+
+    `emit` takes a row without its two key columns; `artifact_id` and `line` are added here. A line either lands
+    in all its tables or in none: whatever is refused takes back every row its line has emitted.
+    """
+
+    def __init__(self, artifact_id: str, table_names: Sequence[str], folder: Path, file_stem: str) -> None:
+        """Files go to `folder/<table>/<file_stem>.parquet`; the first table is the primary one."""
+        self.artifact_id = artifact_id
+        self.primary = table_names[0]
+        self.counts = TextCounts()
+        self.n_rows = 0
+        self.quarantine: list[dict[str, Any]] = []
+        self._writers = {name: _TableWriter(TABLES[name], folder, file_stem) for name in table_names}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in table_names}
+        self._lines: dict[int, Line] = {}
+        self._bytes = 0
+        self._line = 0
+        self.line_bytes = 0
+
+    def emit(self, table_name: str, *values: Any) -> None:
+        """Add a row of the current line; values stand in the order of the table's columns after the keys."""
+        self._rows[table_name].append((self._line, *values))
+
+    def refuse(self, line: Line, fault: RefusedError) -> None:
+        """Put a line into the quarantine."""
+        text = line.data[: 4 * EXCERPT_CHARACTERS].decode("utf-8", "replace")
+        self.quarantine.append(
+            {
+                "line": line.number,
+                "byte_offset": line.byte_offset,
+                "reason": fault.reason,
+                "detail": fault.detail or None,
+                "excerpt": text[:EXCERPT_CHARACTERS],
+            }
+        )
+
+    def take(self, line: Line, extract: Callable[[], None]) -> None:
+        """Let `extract` emit the rows of one line; a `RefusedError` takes them back and quarantines the line."""
+        if line.fault is not None:
+            self.refuse(line, line.fault)
+            return
+        before = {name: len(rows) for name, rows in self._rows.items()}
+        self._line = line.number
+        self.line_bytes = len(line.data)
+        # Only the beginning is needed later, should a column check refuse the line.
+        self._lines[line.number] = Line(line.number, line.byte_offset, line.data[: 4 * EXCERPT_CHARACTERS])
+        try:
+            extract()
+        except RefusedError as fault:
+            for name, length in before.items():
+                del self._rows[name][length:]
+            self.refuse(line, fault)
+        self._bytes += len(line.data)
+        if self._bytes >= FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Check and write what has been gathered."""
+        refused: dict[int, RefusedError] = {}
+        for name, rows in self._rows.items():
+            _check(TABLES[name], rows, refused)
+        for number in sorted(refused):
+            self.refuse(self._lines[number], refused[number])
+        for name, rows in self._rows.items():
+            kept = [row for row in rows if row[0] not in refused] if refused else rows
+            if kept:
+                self._writers[name].write(self.artifact_id, kept)
+            if name == self.primary:
+                self.n_rows += len(kept)
+            rows.clear()
+        self._lines.clear()
+        self._bytes = 0
+
+    def close(self) -> list[str]:
+        """Write the rest, give every file its final name and return the names of the tables that have one."""
+        self.flush()
+        self.quarantine.sort(key=lambda row: row["line"])
+        return [name for name, writer in self._writers.items() if writer.close()]
+
+    def abandon(self) -> None:
+        """Close and remove files that were not finished."""
+        for writer in self._writers.values():
+            writer.abandon()
+
+
+class _TableWriter:
+    def __init__(self, table: Table, folder: Path, file_stem: str) -> None:
+        self.table = table
+        self.path = folder / table.name / f"{file_stem}.parquet"
+        self.part = self.path.with_suffix(".part")
+        self.writer: pq.ParquetWriter | None = None
+
+    def write(self, artifact_id: str, rows: list[tuple[Any, ...]]) -> None:
+        if self.writer is None:
+            small = [column.name for column in self.table.columns if column.name not in _LONG_TEXT]
+            self.writer = pq.ParquetWriter(
+                self.part,
+                self.table.schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=small,
+                write_statistics=small,
+            )
+        arrays = [pa.repeat(pa.scalar(artifact_id, pa.string()), len(rows))]
+        for column, values in zip(self.table.columns[1:], zip(*rows, strict=True), strict=True):
+            arrays.append(_array(column, values))
+        self.writer.write_batch(pa.record_batch(arrays, schema=self.table.schema))
+
+    def close(self) -> bool:
+        if self.writer is None:
+            self.path.unlink(missing_ok=True)
+            return False
+        self.writer.close()
+        os.replace(self.part, self.path)
+        return True
+
+    def abandon(self) -> None:
+        if self.writer is not None:
+            # On a full disk closing fails too; the part file goes all the same.
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self.writer.close()
+        self.part.unlink(missing_ok=True)
+
+
+def _array(column: Column, values: Sequence[Any]) -> pa.Array:
+    if column.type == "double":
+        values = [None if value is None else float(value) for value in values]
+    elif column.type in ("integer", "unsigned"):
+        values = [int(value) if type(value) is float else value for value in values]
+    return pa.array(values, ARROW_TYPES[column.type])
+
+
+_ALLOWED: dict[str, frozenset[type]] = {
+    "text": frozenset({str}),
+    "json": frozenset({str}),
+    "integer": frozenset({int, float}),
+    "unsigned": frozenset({int, float}),
+    "double": frozenset({float, int}),
+    "boolean": frozenset({bool}),
+    "text[]": frozenset({list}),
+}
+
+_RANGES = {"integer": (-(2**63), 2**63 - 1), "unsigned": (0, 2**64 - 1)}
+
+
+def _check(table: Table, rows: list[tuple[Any, ...]], refused: dict[int, RefusedError]) -> None:
+    """Find the lines of which a value does not have its column's type; the first fault of a line is kept.
+
+    The usual case is one pass over the types of a column in C; only a column that holds something else is
+    looked at value by value.
+    """
+    if not rows:
+        return
+    for column, values in zip(table.columns[1:], zip(*rows, strict=True), strict=True):
+        types = set(map(type, values))
+        if not column.required:
+            types.discard(type(None))
+        suspicious = not types <= _ALLOWED[column.type] or column.type == "text[]"
+        if not suspicious and column.type in _RANGES:
+            present = [value for value in values if value is not None]
+            low, high = _RANGES[column.type]
+            suspicious = float in types or (bool(present) and not low <= min(present) <= max(present) <= high)
+        elif not suspicious and column.type == "double" and types:
+            suspicious = int in types or not _all_finite(values)
+        if suspicious:
+            for row, value in zip(rows, values, strict=True):
+                fault = _fault(table, column, value)
+                if fault is not None:
+                    refused.setdefault(row[0], fault)
+
+
+def _all_finite(values: Iterable[Any]) -> bool:
+    finite = pc.all(pc.is_finite(pa.array(values, pa.float64()))).as_py()
+    return finite is not False
+
+
+def _fault(table: Table, column: Column, value: Any) -> RefusedError | None:
+    place = f"{table.name.split('_', 1)[1]}.{column.name}"
+    if value is None:
+        return RefusedError("missing_field", place) if column.required else None
+    if type(value) not in _ALLOWED[column.type]:
+        return RefusedError("wrong_type", f"{place}: expected {column.type}, found {type_name(value)}")
+    if column.type in _RANGES:
+        low, high = _RANGES[column.type]
+        if type(value) is float and not value.is_integer():
+            return RefusedError("wrong_type", f"{place}: expected {column.type}, found {value!r}")
+        if not low <= value <= high:
+            return RefusedError("number_out_of_range", f"{place}: {str(value)[:40]}")
+    elif column.type == "double":
+        try:
+            finite = math.isfinite(value)
+        except OverflowError:
+            return RefusedError("number_out_of_range", f"{place}: {str(value)[:40]}")
+        if not finite:
+            return RefusedError("non_finite_number", f"{place}: {value!r}")
+    elif column.type == "text[]" and not set(map(type, value)) <= {str}:
+        return RefusedError("wrong_type", f"{place}: expected an array of text")
+    return None

@@ -1,0 +1,310 @@
+"""Landing a whole raw tree: what is there, what changed since last time, and the work in parallel."""
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import AssayError
+from assay.landing.artifact import Artifact, land
+from assay.landing.sources import SOURCES
+from assay.landing.tables import ARTIFACTS, QUARANTINE, TABLES
+
+STATE_FILE = "state.json"
+EMPTY_FILE = "empty.parquet"
+SUMMARY_FILE = "all.parquet"
+# Below this a pool of processes takes longer to start than the work takes.
+_ALONE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a landing run found and did; sizes in bytes, time in seconds."""
+
+    artifacts: list[dict[str, Any]]
+    quarantine: list[dict[str, Any]]
+    strangers: list[str]
+    n_read: int
+    bytes_read: int
+    seconds: float
+
+
+def land_tree(
+    raw_root: Path,
+    folder: Path,
+    workers: int | None = None,
+    max_line_megabytes: int = 256,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Bring `folder` to what `raw_root` holds now and return the report.
+
+    A file whose size and modification time are those of the last run is not read again. `folder` gets one
+    sub-folder a landed table, holding one parquet file an artifact with rows and an empty one that carries the
+    schema, and `artifacts/` and `quarantine/` with one file each. Raises `AssayError` for a root that is not a
+    folder, a file that cannot be read, a full disk.
+    """
+    started = time.monotonic()
+    artifacts, strangers = find_artifacts(raw_root)
+    _prepare(folder)
+    fingerprint = f"{_code_fingerprint()} {max_line_megabytes}"
+    state = _State.load(folder, fingerprint)
+    todo = [artifact for artifact in artifacts if not state.is_current(artifact)]
+    todo.sort(key=lambda artifact: (-artifact.size, artifact.artifact_id))
+    try:
+        for done, (artifact, landed) in enumerate(_land_all(todo, folder, workers, max_line_megabytes << 20), 1):
+            state.put(artifact, landed)
+            if progress:
+                progress(done, len(todo))
+    finally:
+        with _writing(folder):
+            state.keep_only(artifacts)
+            state.save()
+    results = [state.results[artifact.artifact_id] for artifact in artifacts]
+    rows = [result["row"] for result in results]
+    quarantine = [line for result in results for line in result["quarantine"]]
+    with _writing(folder):
+        _remove_stale(folder, artifacts, state)
+        _write_summary(folder, "artifacts", rows, ARTIFACTS)
+        _write_summary(folder, "quarantine", quarantine, QUARANTINE)
+    bytes_read = sum(artifact.size for artifact in todo)
+    return Report(rows, quarantine, strangers, len(todo), bytes_read, time.monotonic() - started)
+
+
+def find_artifacts(raw_root: Path) -> tuple[list[Artifact], list[str]]:
+    """List the regular files of the known source folders in path order, and the root's other entries by name."""
+    try:
+        entries = sorted(os.listdir(raw_root))
+    except FileNotFoundError:
+        raise AssayError(f"the raw root {raw_root} does not exist: set ASSAY_RAW_ROOT to a folder") from None
+    except NotADirectoryError:
+        raise AssayError(f"the raw root {raw_root} is not a folder: set ASSAY_RAW_ROOT to a folder") from None
+    except OSError as error:
+        raise AssayError(f"the raw root {raw_root} cannot be listed: {error.strerror}") from None
+    artifacts: list[Artifact] = []
+    for source in SOURCES:
+        if source in entries:
+            artifacts += _source_artifacts(raw_root, source)
+    strangers = [printable(entry) for entry in entries if entry not in SOURCES]
+    return sorted(artifacts, key=lambda artifact: artifact.artifact_id), strangers
+
+
+def _source_artifacts(raw_root: Path, source: str) -> Iterator[Artifact]:
+    for path in _files(raw_root / source, set()):
+        status = _stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise AssayError(f"{printable(path)} is not a regular file: take it out of the raw root")
+        parts = path.relative_to(raw_root).parts
+        found = SOURCES[source](parts[1:]) if len(parts) > 1 else None
+        kind, facts = found or (None, {})
+        yield Artifact(
+            artifact_id=printable("/".join(parts)),
+            path=path,
+            source=source,
+            kind=kind,
+            facts={key: printable(value) for key, value in facts.items()},
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+        )
+
+
+def _files(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    """Walk a folder, through links too (people link data in), but never twice into the same folder of a path."""
+    status = _stat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        yield folder
+        return
+    identity = (status.st_dev, status.st_ino)
+    if identity in seen:
+        return
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise AssayError(f"the folder {printable(folder)} cannot be listed: {error.strerror}") from None
+    for name in names:
+        yield from _files(folder / name, seen | {identity})
+
+
+def _stat(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise AssayError(f"{printable(path)} cannot be read: {error.strerror}") from None
+
+
+def printable(text: object) -> str:
+    """A file name as text that any reader takes: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(str(text)).decode("utf-8", "replace")
+
+
+def _land_all(
+    todo: list[Artifact], folder: Path, workers: int | None, max_line_bytes: int
+) -> Iterator[tuple[Artifact, dict[str, Any]]]:
+    workers = min(workers or os.cpu_count() or 1, len(todo))
+    if workers <= 1 or sum(artifact.size for artifact in todo) < _ALONE_BYTES:
+        for artifact in todo:
+            yield artifact, _land_one(artifact, folder, max_line_bytes)
+        return
+    # Fresh processes: a forked copy of a process that runs threads may hang.
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts) as pool:
+        pending: dict[Future[dict[str, Any]], Artifact] = {}
+        waiting = iter(todo)
+        try:
+            for artifact in waiting:
+                pending[pool.submit(_land_one, artifact, folder, max_line_bytes)] = artifact
+                if len(pending) >= 2 * workers:
+                    yield from _finished(pending)
+            while pending:
+                yield from _finished(pending)
+        except BrokenProcessPool:
+            names = ", ".join(sorted(artifact.artifact_id for artifact in pending.values())[:3])
+            raise AssayError(f"a reading process was killed, perhaps for want of memory, near {names}") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _finished(pending: dict[Future[dict[str, Any]], Artifact]) -> Iterator[tuple[Artifact, dict[str, Any]]]:
+    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+    for future in sorted(done, key=lambda future: pending[future].artifact_id):
+        result = future.result()
+        yield pending.pop(future), result
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole group; the parent alone decides, the children end with their file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _land_one(artifact: Artifact, folder: Path, max_line_bytes: int) -> dict[str, Any]:
+    try:
+        with _writing(folder):
+            landed = land(artifact, folder, max_line_bytes)
+    except OSError as error:
+        raise AssayError(f"{printable(artifact.path)} cannot be read: {error.strerror or error}") from None
+    return {"row": landed.row, "tables": landed.tables, "quarantine": landed.quarantine}
+
+
+class _writing:  # noqa: N801 - reads as a statement: `with _writing(folder)`
+    """Turns a full disk into one sentence that says where; other faults pass through."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise AssayError(
+                f"cannot write below {self.folder}: {error.strerror}; free some space, or set ASSAY_DB to a path "
+                "on another disk"
+            ) from None
+
+
+@dataclass
+class _State:
+    """What earlier runs landed: for every artifact its size, its time and the result."""
+
+    path: Path
+    fingerprint: str
+    results: dict[str, dict[str, Any]]
+
+    @classmethod
+    def load(cls, folder: Path, fingerprint: str) -> "_State":
+        path = folder / STATE_FILE
+        results: dict[str, dict[str, Any]] = {}
+        try:
+            stored = json.loads(path.read_bytes())
+            if stored["fingerprint"] == fingerprint:
+                results = stored["results"]
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # no state, or one that was not finished: everything is read again
+        return cls(path, fingerprint, results)
+
+    def is_current(self, artifact: Artifact) -> bool:
+        result = self.results.get(artifact.artifact_id)
+        if result is None or result["stamp"] != _stamp(artifact):
+            return False
+        return all(_table_file(self.path.parent, table, artifact).exists() for table in result["tables"])
+
+    def put(self, artifact: Artifact, landed: dict[str, Any]) -> None:
+        self.results[artifact.artifact_id] = {"stamp": _stamp(artifact), **landed}
+
+    def keep_only(self, artifacts: list[Artifact]) -> None:
+        wanted = {artifact.artifact_id for artifact in artifacts}
+        self.results = {key: value for key, value in self.results.items() if key in wanted}
+
+    def save(self) -> None:
+        part = self.path.with_suffix(".part")
+        stored = {"fingerprint": self.fingerprint, "results": self.results}
+        part.write_text(json.dumps(stored), encoding="utf-8")
+        os.replace(part, self.path)
+
+
+def _stamp(artifact: Artifact) -> list[Any]:
+    return [artifact.size, artifact.mtime_ns, artifact.kind.name if artifact.kind else None]
+
+
+def _table_file(folder: Path, table: str, artifact: Artifact) -> Path:
+    return folder / table / f"{artifact.file_stem}.parquet"
+
+
+def _code_fingerprint() -> str:
+    """A hash of the landing code itself: what an older version landed is read again."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _prepare(folder: Path) -> None:
+    try:
+        with _writing(folder):
+            for name, table in TABLES.items():
+                (folder / name).mkdir(parents=True, exist_ok=True)
+                path = folder / name / EMPTY_FILE
+                if not path.exists() or pq.read_schema(path) != table.schema:
+                    pq.write_table(table.schema.empty_table(), path)
+    except (OSError, pa.ArrowException) as error:
+        raise AssayError(f"cannot write below {folder}: {error}") from None
+
+
+def _remove_stale(folder: Path, artifacts: list[Artifact], state: _State) -> None:
+    """Remove what no artifact of the tree stands behind any more; only files of our own naming are touched."""
+    current = {
+        _table_file(folder, table, artifact)
+        for artifact in artifacts
+        for table in state.results[artifact.artifact_id]["tables"]
+    }
+    for name in TABLES:
+        for path in (folder / name).iterdir():
+            if path.suffix in (".parquet", ".part") and path.name != EMPTY_FILE and path not in current:
+                path.unlink()
+
+
+def _write_summary(folder: Path, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
+    path = folder / name / SUMMARY_FILE
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_suffix(".part")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), part)
+    os.replace(part, path)
+
+
+def print_progress(done: int, total: int) -> None:
+    """One line on the terminal, rewritten in place; nothing where there is no terminal."""
+    if sys.stderr.isatty():
+        end = "\n" if done == total else ""
+        print(f"\rlanding: {done} of {total} files", end=end, file=sys.stderr, flush=True)
