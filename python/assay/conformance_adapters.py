@@ -1,0 +1,347 @@
+"""From the names and shapes of conformance vectors to the functions of `assay.validator`.
+
+An adapter takes the `input` of a vector and the limits of its line and gives the value that `expected`
+speaks of; it never sees `expected` itself. `view` reduces the two to what is compared, where a vector says
+more than the rule asks for.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.validator import (
+    documents,
+    edits,
+    fences,
+    loops,
+    observations,
+    rollouts,
+    scores,
+    sentinels,
+    submissions,
+    tail_check,
+)
+
+Input = Mapping[str, Any]
+Adapter = Callable[[Input, Mapping[str, Any]], Any]
+View = Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """One (function, version family) of the vectors and what answers it."""
+
+    family: str
+    adapter: Adapter
+    view: View | None = None
+    note: str = ""
+
+
+# The start of a vector's version says whose rule it is.
+ALBEDO_V1 = "tony-dendrite"
+ALBEDO_V4 = "unarbos"
+ALBEDO_V5 = "michael-bum"
+ALBEDO_V5B = "michael-bum-f3d5453"
+LOOP_V1 = "loop-v1"
+LOOP_V2 = "loop-v2"
+LOOP_V3 = "loop-v3"
+AFFINE_AUGUST = "contract-2026-08"
+AFFINE_SEPTEMBER = "contract-2026-09"
+REASON_V3 = "reason-v3"
+REASON_V4 = "reason-v4"
+PROPOSED = "proposed-1"
+
+NOT_NEEDED = frozenset(
+    {
+        "apply_measurement_gate",
+        "check_code_present",
+        "check_collapsed",
+        "check_uniform_length",
+        "empty_submit_count",
+        "has_native_submission",
+        "is_file_read",
+        "is_measurement_bound_question",
+        "keep_original_ids",
+        "output_expectation",
+        "repair_output",
+        "rewrite_mode",
+        "sample_phase",
+        "stated_command",
+        "strip_candidate_reasoning",
+        "strip_leaked_reasoning",
+        "turn_min_rg",
+        "unread_edited_files",
+    }
+)
+
+DEFAULT_LOOP_LIMITS: Mapping[loops.LoopVariant, tuple[float, int]] = {
+    "v1": (0.5, 4),
+    "v2": (0.5, 4),
+    "v3": (0.61, 5),
+}
+
+
+LOOP_STATISTICS = ("dup_cmd_ratio", "looped", "max_cmd_run", "n_cmds")
+WHAT_IF_LIMITS = ((0.5, 4), (0.61, 5), (0.65, 6))
+
+
+def _plain(function: Callable[..., Any], *keys: str, **fixed: Any) -> Adapter:
+    return lambda given, _: function(*(given[key] for key in keys), **fixed)
+
+
+def _loop_verdict(variant: loops.LoopVariant) -> Adapter:
+    def adapt(given: Input, limits: Mapping[str, Any]) -> Any:
+        ratio_limit, run_limit = DEFAULT_LOOP_LIMITS[variant]
+        verdict = loops.loop_verdict(
+            given["turns"],
+            variant,
+            limits.get("dup", ratio_limit),
+            limits.get("run", run_limit),
+            given.get("observations"),
+        )
+        return asdict(verdict) | {
+            "explanation": loops.loop_explanation(verdict),
+            "looped_at_thresholds": {
+                f"{ratio}/{run}": loops.is_looped(verdict.dup_cmd_ratio, verdict.max_cmd_run, ratio, run)
+                for ratio, run in WHAT_IF_LIMITS
+            },
+        }
+
+    return adapt
+
+
+def _loop_verdict_view(expected: Any, got: Any) -> tuple[Any, Any]:
+    # A list too long to be written down stands as null.
+    if expected["command_list"] is None:
+        got = got | {"command_list": None}
+    return expected, got
+
+
+def _loop_statistics(given: Input, limits: Mapping[str, Any]) -> Any:
+    verdict = _loop_verdict("v3")(given, limits)
+    return {key: verdict[key] for key in ("command_list", *LOOP_STATISTICS)}
+
+
+def _loop_document(variant: loops.LoopVariant) -> Adapter:
+    def adapt(given: Input, limits: Mapping[str, Any]) -> Any:
+        ratio_limit, run_limit = DEFAULT_LOOP_LIMITS[variant]
+        verdict = loops.loop_verdict_for_document(
+            given["document"], variant, limits.get("dup", ratio_limit), limits.get("run", run_limit)
+        )
+        return {key: getattr(verdict, key) for key in LOOP_STATISTICS}
+
+    return adapt
+
+
+def _turns_with_observations(given: Input, _: Mapping[str, Any]) -> Any:
+    turns, seen = documents.candidate_turns_with_observations(given["document"])
+    return {"turns": turns, "observations": seen}
+
+
+def _valid_output(given: Input, _: Mapping[str, Any]) -> Any:
+    formats: tuple[observations.ObservationFormat, ...] = ("openhands", "returncode", "swe_agent")
+    return {name: observations.valid_output(given["observation"], name) for name in formats}
+
+
+def _sentinels(given: Input, _: Mapping[str, Any]) -> Any:
+    return {
+        "has_unclosed_think_block": sentinels.has_unclosed_think_block(given["text"]),
+        "is_truncated": sentinels.is_truncated(given["text"]),
+    }
+
+
+def _constants_v1(given: Input, _: Mapping[str, Any]) -> Any:
+    return {
+        "CHALLENGER_WIN_MARGIN": scores.WIN_MARGIN_V1,
+        "REQUIRES_WEIGHTS": scores.REQUIRES_WEIGHTS_V1,
+        "SIZE_FACTOR_FLOOR": scores.SIZE_FACTOR_FLOOR_V1,
+    }
+
+
+def _question_weight(ruleset: scores.Ruleset) -> Adapter:
+    return lambda given, _: scores.question_weight(given, ruleset)
+
+
+def _yes_rate(ruleset: scores.Ruleset) -> Adapter:
+    return lambda given, _: scores.judge_yes_rate(given["answers"], given["questions"], ruleset)
+
+
+def _aggregate(given: Input, _: Mapping[str, Any]) -> Any:
+    run = scores.aggregate_scores(given["records"], given["min_valid_fraction"])
+    value = asdict(run)
+    value["valid_turns"] = run.scored_sample_count
+    value["total_turns"] = value.pop("total_samples")
+    if run.state == "succeeded":
+        value["by_metric"] = {}
+        value["scoring_mode"] = "binary"
+    else:
+        del value["by_judge"], value["required_win_margin"]
+    return value
+
+
+def _parse_answers(given: Input, _: Mapping[str, Any]) -> Any:
+    answers, explanations, parse_ok = scores.parse_answers(given["raw"], given["question_ids"])
+    return {"answers": answers, "explanations": explanations, "parse_ok": parse_ok}
+
+
+def _check_one(given: Input, _: Mapping[str, Any]) -> Any:
+    passed, reason = tail_check.check_one(given["text"])
+    return {"passed": passed, "reason": reason}
+
+
+def _check_one_view(expected: Any, got: Any) -> tuple[Any, Any]:
+    return expected["passed"], got["passed"]
+
+
+def _tail_check(given: Input, _: Mapping[str, Any]) -> Any:
+    samples = [
+        tail_check.TailSample(
+            state["sample_id"], state["turns"], state.get("error") or "", state.get("heuristic_reason") or ""
+        )
+        for state in given["states"]
+    ]
+    question_ids = [f"t{number}" for number in range(1, given["n_tail_questions_stub"] + 1)]
+    verdicts, reasons = tail_check.run_tail_check(samples, given["judge_raw"], question_ids)
+    return {"heuristic_reason": reasons, "verdicts": [asdict(verdict) for verdict in verdicts]}
+
+
+def _tail_check_view(expected: Any, got: Any) -> tuple[Any, Any]:
+    def verdicts_of(value: Any) -> Any:
+        kept = ("sample_id", "checked", "passed", "answers")
+        return {
+            "fails": [bool(reason) for reason in value["heuristic_reason"]],
+            "verdicts": [{key: verdict[key] for key in kept} for verdict in value["verdicts"]],
+        }
+
+    return verdicts_of(expected), verdicts_of(got)
+
+
+def _looping_reason(given: Input, _: Mapping[str, Any]) -> Any:
+    return loops.looping_reason(given["turns"], *DEFAULT_LOOP_LIMITS["v1"])
+
+
+def _split(given: Input, _: Mapping[str, Any]) -> Any:
+    thought, action = rollouts.split_rollout(given["text"])
+    return {"z": thought, "y": action}
+
+
+def _roundtrip(given: Input, _: Mapping[str, Any]) -> Any:
+    action = rollouts.fenced(given["command"])
+    completion = rollouts.completion_text(given["thought"], action, given["cue"])
+    if completion != given["completion"]:
+        return {"completion": completion}
+    thought, got = rollouts.split_rollout(completion)
+    same_thought, same_action = rollouts.roundtrips(given["thought"], action, given["cue"])
+    return {
+        "z": thought,
+        "y": got,
+        "z_equals_thought_plus_cue": same_thought,
+        "y_equals_fenced_command": same_action,
+    }
+
+
+_VERDICTS_ONLY = "verdicts compared, reason texts not"
+
+WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
+    # documents
+    "format_scored_trajectory": (
+        Wiring(ALBEDO_V4, _plain(documents.format_scored_trajectory, "turns", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(documents.format_scored_trajectory, "turns", variant="v5a")),
+    ),
+    "candidate_turns": (Wiring(ALBEDO_V4, _plain(documents.candidate_turns, "document")),),
+    "candidate_blocks_loose": (Wiring(ALBEDO_V4, _plain(documents.candidate_blocks_loose, "document")),),
+    "candidate_turns_with_observations": (Wiring(ALBEDO_V5, _turns_with_observations),),
+    # observations
+    "classify": (Wiring(ALBEDO_V4, _plain(observations.classify, "observation")),),
+    "detect_format": (Wiring(ALBEDO_V4, _plain(observations.detect_format, "sample_id", "messages")),),
+    "valid_output": (Wiring(ALBEDO_V4, _valid_output),),
+    "observation_body": (
+        Wiring(ALBEDO_V4, _plain(observations.observation_body, "observation", "fmt", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(observations.observation_body, "observation", "fmt", variant="v5a")),
+    ),
+    "has_content": (
+        Wiring(ALBEDO_V4, _plain(observations.has_content, "observation", "fmt", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(observations.has_content, "observation", "fmt", variant="v5a")),
+    ),
+    "is_scaffold_truncated": (Wiring(ALBEDO_V4, _plain(observations.is_scaffold_truncated, "observation")),),
+    "silent_observation": (Wiring(ALBEDO_V5, _plain(observations.silent_observation, "observation")),),
+    "wrap": (Wiring(ALBEDO_V4, _plain(observations.wrap, "body", "fmt", "returncode")),),
+    "sentinels": (Wiring(ALBEDO_V4, _sentinels),),
+    "unclosed_think_block_notice": (Wiring(ALBEDO_V4, _plain(sentinels.unclosed_think_block_notice)),),
+    "sanity_strip_thinking": (Wiring(ALBEDO_V4, _plain(sentinels.strip_thinking_for_preeval, "text")),),
+    "first_bash_block": (Wiring(ALBEDO_V4, _plain(fences.first_bash_block, "assistant_output")),),
+    # loops
+    "loop_verdict": (
+        Wiring(LOOP_V1, _loop_verdict("v1"), _loop_verdict_view),
+        Wiring(LOOP_V2, _loop_verdict("v2"), _loop_verdict_view),
+        Wiring(LOOP_V3, _loop_verdict("v3"), _loop_verdict_view),
+    ),
+    "loop_stats_with_observations": (Wiring(LOOP_V3, _loop_statistics),),
+    "loop_verdict_for_document": (
+        Wiring(LOOP_V1, _loop_document("v1")),
+        Wiring(LOOP_V2, _loop_document("v2")),
+        Wiring(LOOP_V3, _loop_document("v3")),
+    ),
+    "unanswered": (Wiring(LOOP_V3, _plain(observations.unanswered, "command", "observation")),),
+    "looping_reason": (Wiring(ALBEDO_V4, _looping_reason),),
+    # submissions
+    "is_exact_submission": (
+        Wiring(ALBEDO_V4, _plain(submissions.is_exact_submission, "text", "command", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(submissions.is_exact_submission, "text", "command", variant="v5a")),
+    ),
+    "first_bash_command": (
+        Wiring(ALBEDO_V4, _plain(submissions.first_bash_command, "text", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(submissions.first_bash_command, "text", variant="v5a")),
+    ),
+    "any_marker": (Wiring(ALBEDO_V4, _plain(submissions.any_marker, "text")),),
+    "assign_submit": (Wiring(ALBEDO_V4, _plain(submissions.assign_submit, "sample_id", "salt")),),
+    "marker_for_nonce": (Wiring(ALBEDO_V4, _plain(submissions.marker_for_nonce, "sample_id", "salt")),),
+    "command_for": (Wiring(ALBEDO_V4, _plain(submissions.command_for, "marker", "tail")),),
+    "marker_from": (Wiring(ALBEDO_V4, _plain(submissions.marker_from, "command")),),
+    "parse_sample_id": (
+        Wiring(ALBEDO_V4, _plain(submissions.parse_sample_id, "sample_id", variant="v4")),
+        Wiring(ALBEDO_V5, _plain(submissions.parse_sample_id, "sample_id", variant="v5b")),
+    ),
+    # scores
+    "question_weight": (
+        Wiring(ALBEDO_V1, _question_weight("v1")),
+        Wiring(ALBEDO_V4, _question_weight("v4")),
+        Wiring(ALBEDO_V5B, _question_weight("v5b")),
+    ),
+    "judge_yes_rate": (
+        Wiring(ALBEDO_V1, _yes_rate("v1")),
+        Wiring(ALBEDO_V4, _yes_rate("v4")),
+    ),
+    "response_score": (
+        Wiring(ALBEDO_V1, _plain(scores.response_score, "per_judge_answers", "questions", ruleset="v1")),
+        Wiring(ALBEDO_V4, _plain(scores.response_score, "per_judge_answers", "questions", ruleset="v4")),
+    ),
+    "aggregate_scores": (Wiring(ALBEDO_V4, _aggregate),),
+    "challenger_beats_king": (
+        Wiring(
+            ALBEDO_V1,
+            _plain(scores.challenger_beats_king, "challenger", "king", margin=scores.WIN_MARGIN_V1),
+        ),
+        Wiring(ALBEDO_V4, _plain(scores.challenger_beats_king, "challenger", "king", margin=scores.WIN_MARGIN)),
+    ),
+    "amputated_thinking": (Wiring(ALBEDO_V4, _plain(scores.amputated_thinking, "document")),),
+    "reserved_token_leak": (Wiring(ALBEDO_V4, _plain(sentinels.reserved_token_leak, "document")),),
+    "parse_answers": (Wiring(ALBEDO_V4, _parse_answers),),
+    "edited_in_turn": (Wiring(ALBEDO_V4, _plain(edits.edited_in_turn, "text")),),
+    "constants": (Wiring(ALBEDO_V1, _constants_v1),),
+    # pre-eval gate
+    "check_one": (Wiring(ALBEDO_V4, _check_one, _check_one_view, _VERDICTS_ONLY),),
+    "run_tail_check": (Wiring(ALBEDO_V4, _tail_check, _tail_check_view, _VERDICTS_ONLY),),
+    "chain_amputated_thinking": (Wiring(ALBEDO_V4, _plain(tail_check.chain_amputated_thinking, "turns")),),
+    "malformed_structure": (Wiring(ALBEDO_V4, _plain(tail_check.malformed_structure, "turns")),),
+    # rollouts
+    "split_rollout": (Wiring(AFFINE_AUGUST, _split),),
+    "extract_action": (Wiring(AFFINE_AUGUST, _plain(rollouts.extract_action, "text")),),
+    "roundtrip_completion": (Wiring(AFFINE_AUGUST, _roundtrip),),
+}
+
+
+def wiring_for(function: str, version: str) -> Wiring | None:
+    """Return what answers a function of a version; the longest family that the version starts with wins."""
+    fitting = [wiring for wiring in WIRINGS.get(function, ()) if version.startswith(wiring.family)]
+    return max(fitting, key=lambda wiring: len(wiring.family), default=None)
