@@ -16,7 +16,6 @@ REASONS = {
     "invalid_parquet": "the parquet file cannot be read",
     "invalid_safetensors": "the header of the safetensors file is not sound",
     "not_key_value": "the log line is not key=value",
-    "out_of_place": "the file does not lie where the layout puts it",
 }
 
 

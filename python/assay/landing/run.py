@@ -60,7 +60,7 @@ def land_tree(
     started = time.monotonic()
     artifacts, strangers = find_artifacts(raw_root)
     _prepare(folder)
-    fingerprint = f"{_code_fingerprint()} {max_line_megabytes}"
+    fingerprint = f"{_code_fingerprint()} {max_line_megabytes} {printable(raw_root.resolve())}"
     state = _State.load(folder, fingerprint)
     todo = [artifact for artifact in artifacts if not state.is_current(artifact)]
     todo.sort(key=lambda artifact: (-artifact.size, artifact.artifact_id))

@@ -1,0 +1,13 @@
+{#
+    Ends the build with the one sentence that the landing step left in `landing.fault`, for example that the raw
+    root does not exist. A Python model that raised would show the user a traceback instead.
+#}
+{% macro stop_on_landing_fault() -%}
+    {%- if execute -%}
+        {%- set faults = run_query('select sentence from landing.fault') -%}
+        {%- if faults.rows | length > 0 -%}
+            {%- do exceptions.raise_compiler_error(faults.rows[0][0]) -%}
+        {%- endif -%}
+    {%- endif -%}
+    select 1
+{%- endmacro %}
