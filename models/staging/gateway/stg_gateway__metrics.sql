@@ -1,0 +1,30 @@
+with source as (
+
+    select * from {{ landed('gateway', 'metrics') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        fixture,
+        run,
+
+        ----------  numerics
+        step,
+        loss,
+        compliance_train,
+        accuracy_train,
+        preserve_rate,
+        elapsed_s,
+
+        ----------  documents
+        {{ as_json('other_fields') }} as other_fields
+    from source
+
+)
+
+select * from renamed

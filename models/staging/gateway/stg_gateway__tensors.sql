@@ -1,0 +1,30 @@
+with source as (
+
+    select * from {{ landed('gateway', 'tensors') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        fixture,
+        checkpoint,
+        tensor,
+
+        ----------  strings
+        dtype,
+
+        ----------  numerics
+        begin_offset,
+        end_offset,
+
+        ----------  documents
+        {{ as_json('shape') }} as shape
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,34 @@
+with source as (
+
+    select * from {{ landed('sn120', 'manifest_entries') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        list_name,
+        entry_index,
+        key,
+
+        ----------  strings
+        sha256,
+        format,
+
+        ----------  numerics
+        n_trajectories,
+        n_turns,
+
+        ----------  booleans
+        active,
+
+        ----------  documents
+        {{ as_json('other_fields') }} as other_fields
+    from source
+
+)
+
+select * from renamed

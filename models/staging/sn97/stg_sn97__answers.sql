@@ -1,0 +1,71 @@
+with source as (
+
+    select * from {{ landed('sn97', 'answers') }}
+
+),
+
+letter_grades as (
+
+    select
+        letter,
+        value
+    from {{ ref('letter_grades') }}
+
+),
+
+scalars as (
+
+    select
+        *,
+        {{ json_scalar_text('answer') }} as answer_text,
+        {{ json_kind('answer') }} as answer_kind
+    from source
+
+),
+
+scaled as (
+
+    select
+        *,
+        {{ answer_scale('answer_text', 'answer_kind') }} as answer_scale
+    from scalars
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        scaled.artifact_id,
+        scaled.line,
+        scaled.eval_run_id,
+        scaled.sample_id,
+        {{ sample_id_columns('scaled.sample_id') }},
+        scaled.judge_index,
+        scaled.side,
+        scaled.question_id,
+
+        ----------  strings
+        scaled.judge_model,
+        scaled.explanation,
+        scaled.answer_text,
+        scaled.answer_scale,
+
+        ----------  numerics
+        scaled.score,
+        {{ answer_value('scaled.answer_scale', 'scaled.answer_text', 'letter_grades.value') }}
+            as answer_value,
+
+        ----------  booleans
+        scaled.answer is not null as is_answered,
+
+        ----------  documents
+        {{ as_json('scaled.answer') }} as answer,
+        {{ as_json('scaled.distribution') }} as distribution
+    from scaled
+    left join letter_grades
+        on scaled.answer_scale = 'graded_20' and scaled.answer_text = letter_grades.letter
+
+)
+
+select * from renamed

@@ -1,0 +1,60 @@
+with source as (
+
+    select * from {{ landed('sn97', 'dashboard_runs') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        run_index,
+        eval_run_id,
+        submission_id,
+
+        ----------  strings
+        challenger_model_uri,
+        {{ model_uri_columns('challenger_model_uri', 'challenger_') }},
+        challenger_hotkey,
+        king_model_uri,
+        {{ model_uri_columns('king_model_uri', 'king_') }},
+        king_hotkey,
+        scoring_mode,
+
+        ----------  numerics
+        king_version,
+        score_king,
+        score_challenger,
+        win_margin,
+        challenger_uid,
+        reigning_king_version,
+        king_uid,
+        total_turns,
+        valid_turns,
+        sample_count,
+        scored_sample_count,
+        king_generation_errors,
+        challenger_generation_errors,
+        judge_errors,
+        required_win_margin,
+
+        ----------  booleans
+        challenger_won,
+        coronated,
+
+        ----------  timestamps
+        finished_at as finished_at_text,
+        {{ utc_timestamp('finished_at') }} as finished_at,
+
+        ----------  documents
+        {{ as_json('pass_margins') }} as pass_margins,
+        {{ as_json('score_breakdown') }} as score_breakdown,
+        {{ as_json('artifacts') }} as artifacts,
+        {{ as_json('other_fields') }} as other_fields
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,49 @@
+with source as (
+
+    select * from {{ landed('sn97', 'legacy_judge_results') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        eval_run_id,
+        stated_eval_run_id,
+        sample_id,
+        {{ sample_id_columns('sample_id') }},
+        side,
+
+        ----------  strings
+        judge_model,
+        provider,
+        error,
+        corruption_reason,
+
+        ----------  numerics
+        sample_score,
+        yes_rate,
+        repeats,
+        repeats_held,
+        disputed,
+        judge_mean,
+        n_answers,
+
+        ----------  booleans
+        parse_ok,
+        corrupted,
+        looped,
+
+        ----------  documents
+        {{ as_json('judging_order') }} as judging_order,
+        {{ as_json('loop_reasons') }} as loop_reasons,
+        {{ as_json('loop_commands') }} as loop_commands,
+        {{ as_json('metric_scores') }} as metric_scores,
+        {{ as_json('other_fields') }} as other_fields
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,37 @@
+with source as (
+
+    select * from {{ landed('sn97', 'messages') }}
+
+),
+
+renamed as (
+
+    select
+        ----------  ids
+        artifact_id,
+        line,
+        eval_run_id,
+        sample_id,
+        {{ sample_id_columns('sample_id') }},
+        side,
+        message_index,
+
+        ----------  strings
+        role,
+        content,
+
+        ----------  booleans
+        score_target,
+        environment_observation,
+        truncated,
+        injected,
+        retry_feedback,
+        abandoned,
+
+        ----------  documents
+        {{ as_json('other_fields') }} as other_fields
+    from source
+
+)
+
+select * from renamed
