@@ -1,0 +1,47 @@
+# `make build` builds the warehouse, `make test` runs every check; both install what they need into .venv, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: build test lint docs sample bench clean
+
+build: $(VENV)/.core
+	dbt build
+
+test: $(VENV)/.dev
+	ruff check .
+	ruff format --check .
+	mypy
+	pytest
+	dbt build
+	sqlfluff lint
+
+docs: $(VENV)/.core
+	dbt docs generate --static
+
+# The bundled sample again, byte for byte, from the project's own generator.
+sample: $(VENV)/.core
+	tests/fixtures/make_raw.sh
+
+bench: $(VENV)/.core
+	python bench/landing.py
+
+clean:
+	dbt clean
+	rm -rf warehouse.duckdb warehouse.duckdb.wal warehouse.duckdb.landing
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "assay needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.python requirements.lock pyproject.toml
+	python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core requirements-dev.lock
+	python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@touch $@

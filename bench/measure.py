@@ -1,0 +1,60 @@
+"""Time a command and the memory of it and its children together."""
+
+import contextlib
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_SAMPLE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Wall seconds, and the largest sum of proportional set sizes of the process tree, in MiB."""
+
+    seconds: float
+    peak_mebibytes: float
+    output: str
+
+
+def measure(command: list[str], environment: dict[str, str] | None = None) -> Measurement:
+    """Run a command to its end; raises `CalledProcessError` when it fails. Memory is read from /proc (Linux)."""
+    peak = 0.0
+    started = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(_SAMPLE_SECONDS):
+            peak = max(peak, sum(_kibibytes(identity) for identity in _tree(process.pid)) / 1024)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    output, _ = process.communicate()
+    seconds = time.monotonic() - started
+    done.set()
+    watcher.join()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command, output)
+    return Measurement(seconds, peak, output)
+
+
+def _tree(root: int) -> list[int]:
+    identities = [root]
+    for identity in identities:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{identity}/task").iterdir():
+                identities += map(int, (task / "children").read_text().split())
+    return identities
+
+
+def _kibibytes(identity: int) -> int:
+    """Proportional set size: pages that several processes share are counted once in the sum."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{identity}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0

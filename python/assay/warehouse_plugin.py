@@ -1,0 +1,45 @@
+"""A dbt-duckdb plugin that looks at the warehouse file before it is opened for good.
+
+The adapter shows DuckDB's own exception with a traceback; a `RuntimeError` raised here it shows as one sentence.
+The adapter calls plugins by these method names alone, so no part of dbt is imported.
+"""
+
+import re
+from typing import Any
+
+import duckdb
+
+_HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<process>\d+)\)")
+
+
+class Plugin:
+    """Named by `plugins:` in profiles.yml. A profile without it works too, with DuckDB's own words for a fault."""
+
+    def __init__(self, name: str, plugin_config: dict[str, Any], credentials: Any = None) -> None:
+        """Take what the adapter passes; there is nothing to configure."""
+        self.name = name
+
+    def update_connection_config(self, credentials: Any, config: dict[str, Any]) -> None:
+        """Open and close the warehouse once; raise `RuntimeError` with one sentence if that fails."""
+        try:
+            duckdb.connect(credentials.path, config=config).close()
+        except duckdb.Error as error:
+            raise RuntimeError(describe(credentials.path, str(error))) from None
+
+    def configure_connection(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Leave the connection as it is."""
+
+    def configure_cursor(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Leave the cursor as it is."""
+
+
+def describe(path: str, words: str) -> str:
+    """One sentence for a person from DuckDB's words about a file that does not open."""
+    holder = _HOLDER.search(words)
+    if holder:
+        return (
+            f"the warehouse {path} is in use by process {holder['process']} ({holder['program']}): "
+            "close that session, or set ASSAY_DB to another file"
+        )
+    reason = words.partition("\n")[0].removeprefix("IO Error: ").rstrip(".")
+    return f"the warehouse {path} cannot be opened: {reason}"

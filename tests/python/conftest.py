@@ -1,0 +1,42 @@
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+RunDbt = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def run_dbt(tmp_path_factory: pytest.TempPathFactory) -> RunDbt:
+    """Run dbt on the project as a user does, with its own warehouse and a target folder that the session shares."""
+    shared = tmp_path_factory.mktemp("dbt")
+
+    def run(*words: str, raw_root: Path | None = None, warehouse: Path) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            "ASSAY_DB": str(warehouse),
+            "DBT_TARGET_PATH": str(shared / "target"),
+            "DBT_LOG_PATH": str(shared / "logs"),
+        }
+        if raw_root is not None:
+            environment["ASSAY_RAW_ROOT"] = str(raw_root)
+        return subprocess.run(
+            [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", *words],
+            cwd=REPOSITORY,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,92 @@
+"""What a person sees of a whole build: absent sources, wrong paths, a second run, a warehouse in use."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from conftest import RunDbt
+
+STAGING = ("--select", "path:models/staging")
+
+
+def _write(path: Path, *records: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_an_empty_raw_root_builds_every_model_empty_and_says_that_nothing_was_found(
+    run_dbt: RunDbt, tmp_path: Path
+) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
+    raw.mkdir()
+    built = run_dbt("build", raw_root=raw, warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    for source in ("sn97", "sn120", "mini_coder", "gateway", "trajectories", "tokenizer"):
+        assert f"{source}: absent, its models are empty" in built.stdout
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        names = connection.sql(
+            "select table_name from information_schema.tables where table_schema = 'staging' order by table_name"
+        ).fetchall()
+        assert len(names) > 40
+        assert {connection.sql(f"select count(*) from staging.{name}").fetchall()[0][0] for (name,) in names} == {0}
+
+
+def test_one_source_alone_builds_and_a_second_run_sees_what_changed(run_dbt: RunDbt, tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
+    first = {"id": "a", "messages": [{"role": "user", "content": "Fix it."}, {"role": "assistant", "content": "ls"}]}
+    _write(raw / "trajectories" / "one.jsonl", first)
+    assert run_dbt("build", raw_root=raw, warehouse=warehouse).returncode == 0
+    _write(raw / "trajectories" / "one.jsonl", first, {**first, "id": "b"})
+    _write(raw / "trajectories" / "two.jsonl", {"id": "c", "messages": "none"})
+    built = run_dbt("build", raw_root=raw, warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    assert "trajectories: 2 files" in built.stdout
+    assert "3 lines, 1 quarantined" in built.stdout
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        trajectories = connection.sql("select trajectory_id from staging.stg_trajectories__trajectories order by all")
+        assert trajectories.fetchall() == [("a",), ("b",)]
+        refused = connection.sql("select file, line, byte_offset, reason from staging.quarantine").fetchall()
+        assert refused == [("trajectories/two.jsonl", 1, 0, "missing_field")]
+
+
+def test_a_wrong_raw_root_is_one_sentence(run_dbt: RunDbt, tmp_path: Path) -> None:
+    built = run_dbt("build", *STAGING, raw_root=tmp_path / "nowhere", warehouse=tmp_path / "warehouse.duckdb")
+    assert built.returncode == 1
+    assert f"the raw root {tmp_path / 'nowhere'} does not exist: set ASSAY_RAW_ROOT to a folder" in built.stdout
+    assert "Traceback" not in built.stdout + built.stderr
+
+
+def test_an_unreadable_file_is_one_sentence(run_dbt: RunDbt, tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    (raw / "trajectories").mkdir(parents=True)
+    (raw / "trajectories" / "gone.jsonl").symlink_to(tmp_path / "moved away")
+    built = run_dbt("build", *STAGING, raw_root=raw, warehouse=tmp_path / "warehouse.duckdb")
+    assert built.returncode == 1
+    assert "trajectories/gone.jsonl cannot be read: No such file or directory" in built.stdout
+    assert "Traceback" not in built.stdout + built.stderr
+
+
+def test_a_warehouse_in_use_is_one_sentence_that_names_the_process(run_dbt: RunDbt, tmp_path: Path) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
+    raw.mkdir()
+    with duckdb.connect(str(warehouse)):
+        built = run_dbt("build", *STAGING, raw_root=raw, warehouse=warehouse)
+    assert built.returncode != 0
+    assert f"the warehouse {warehouse} is in use by process" in built.stdout
+    assert "Traceback" not in built.stdout + built.stderr
+
+
+@pytest.mark.parametrize("content", [b"not a warehouse at all", b""])
+def test_a_file_that_is_no_warehouse_is_refused_or_taken_over(run_dbt: RunDbt, tmp_path: Path, content: bytes) -> None:
+    raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
+    raw.mkdir()
+    warehouse.write_bytes(content)
+    built = run_dbt("build", "--select", "artifacts", "--indirect-selection", "empty", raw_root=raw, warehouse=warehouse)
+    if content:
+        assert built.returncode != 0
+        assert f"the warehouse {warehouse} cannot be opened" in built.stdout
+        assert warehouse.read_bytes() == content
+    else:
+        assert built.returncode == 0, built.stdout
+    assert "Traceback" not in built.stdout + built.stderr
