@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.conformance_adapters import NOT_NEEDED, WIRINGS, wiring_for
+from assay.conformance_adapters import NOT_NEEDED, WIRINGS, NotWiredError, function_name, wiring_for
 from assay.errors import AssayError
 
 Outcome = Literal["passed", "failed", "skipped"]
@@ -51,6 +51,11 @@ def shortened(value: Any, characters: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= characters else text[: characters - 3] + "..."
 
 
+def printable(text: str, characters: int = SHOWN_CHARACTERS) -> str:
+    """Write untrusted text as ASCII without control characters, cut to `characters`."""
+    return ascii(text)[1:-1][:characters]
+
+
 def agrees(expected: Any, got: Any) -> bool:
     """Say whether a value is the expected one.
 
@@ -83,18 +88,19 @@ def _limits(vector: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def run_vector(vector: Mapping[str, Any], file: str, line: int) -> Result:
     """Run one vector and say what became of it."""
-    function, version, expected = vector["fn"], vector["version"], vector["expected"]
+    named, version, expected = function_name(vector["fn"]), vector["version"], vector["expected"]
+    function = printable(named)
     proposed = "proposed " if Path(file).name.startswith("proposed_") else ""
-    if function not in WIRINGS:
+    if named not in WIRINGS:
         note = "not needed" if function in NOT_NEEDED else "unknown function"
         return Result("skipped", proposed + function, note, file, line)
     wiring = wiring_for(function, version)
     if wiring is None:
-        return Result("skipped", f"{proposed}{function} [{version}]", "unknown version", file, line)
+        return Result("skipped", f"{proposed}{function} [{printable(version)}]", "unknown version", file, line)
     label = proposed + function
     if len(WIRINGS[function]) > 1:
         label += f" [{wiring.family}]"
-    case = vector.get("case") or vector.get("desc") or ""
+    case = printable(str(vector.get("case") or vector.get("desc") or ""))
     prefix = f"{case}: " if case else ""
     wanted = f"expected {shortened(expected)}"
     try:
@@ -102,10 +108,12 @@ def run_vector(vector: Mapping[str, Any], file: str, line: int) -> Result:
         seen = f"got {shortened(got)}"
         compared = wiring.view(expected, got) if wiring.view else (expected, got)
         same = agrees(*compared) and not _expects_error(expected)
+    except NotWiredError as reason:
+        return Result("skipped", label, str(reason), file, line)
     # A rule that raises is a finding about the rule, whatever it raises; the other vectors still run.
     except Exception as error:
-        seen = f"raised {type(error).__name__}: {ascii(str(error))[:SHOWN_CHARACTERS]}"
-        same = _expects_error(expected) and type(error).__name__ == expected["error"]
+        seen = f"raised {type(error).__name__}: {printable(str(error))}"
+        same = _expects_error(expected) and expected["error"] in {kind.__name__ for kind in type(error).__mro__}
     if same:
         return Result("passed", label, wiring.note, file, line)
     return Result("failed", label, wiring.note, file, line, f"{prefix}{wanted}, {seen}")
@@ -144,8 +152,8 @@ def run_file(path: Path, shown_as: str, only: str | None = None) -> Iterator[Res
         except UnicodeDecodeError:
             vector = "not UTF-8"
         if isinstance(vector, str):
-            yield Result("failed", UNREADABLE, "", shown_as, number, vector)
-        elif only is None or vector["fn"] == only:
+            yield Result("failed", UNREADABLE, "", shown_as, number, printable(vector))
+        elif only is None or function_name(vector["fn"]) == only:
             yield run_vector(vector, shown_as, number)
 
 
@@ -184,7 +192,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory: Path = arguments.directory
     results: list[Result] = []
     for path in _vector_files(directory):
-        results += run_file(path, path.relative_to(directory).as_posix(), arguments.only)
+        results += run_file(path, printable(path.relative_to(directory).as_posix()), arguments.only)
     if not results:
         raise AssayError(f"{directory} holds no vector" + (f" of {arguments.only}" if arguments.only else ""))
     print("\n".join(report(results)))

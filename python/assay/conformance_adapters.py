@@ -10,14 +10,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.validator import (
+    chat_templates,
+    corpus,
     documents,
+    duels,
     edits,
     fences,
     loops,
     observations,
+    prompts,
+    repairs,
     rollouts,
     scores,
     sentinels,
+    slices,
     submissions,
     tail_check,
 )
@@ -25,6 +31,10 @@ from assay.validator import (
 Input = Mapping[str, Any]
 Adapter = Callable[[Input, Mapping[str, Any]], Any]
 View = Callable[[Any, Any], tuple[Any, Any]]
+
+
+class NotWiredError(Exception):
+    """A vector speaks of something that we recognise and leave alone; its text says what."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +250,53 @@ def _roundtrip(given: Input, _: Mapping[str, Any]) -> Any:
     }
 
 
+def _split_dialect(given: Input, _: Mapping[str, Any]) -> Any:
+    if given["action_kind"] != "bash":
+        raise NotWiredError(f"dialect {given['action_kind']} kept apart")
+    thought, action = rollouts.split_rollout(given["text"], given["require_think_close"])
+    return {"z": thought, "y": action}
+
+
+def _prompt(given: Input) -> str:
+    return prompts.open_think(chat_templates.render_prompt(given["chat_template"], given["messages"]))
+
+
+def _generation_prompt(given: Input, _: Mapping[str, Any]) -> Any:
+    return _prompt(given)
+
+
+def _inject_prompt(given: Input, _: Mapping[str, Any]) -> Any:
+    return prompts.inject_thought(_prompt(given), given["thoughts"])
+
+
+def _force_text(given: Input, _: Mapping[str, Any]) -> Any:
+    return prompts.force_text(_prompt(given), given["thoughts"], given["action"])
+
+
+def _log_probability(given: Input, _: Mapping[str, Any]) -> Any:
+    keys = ("full_text", "action", "offset_mapping", "token_logprobs")
+    return asdict(prompts.action_log_probability(*(given[key] for key in keys)))
+
+
+def _duel_v3(given: Input, _: Mapping[str, Any]) -> Any:
+    outcome = duels.duel(given["challenger_rows"], given["king_rows"], given["k_sigma"])
+    return {key: getattr(outcome, key) for key in ("margin", "se", "z", "challenger_wins", "n_paired_turns")}
+
+
+def _duel_v4(given: Input, _: Mapping[str, Any]) -> Any:
+    keys = ("challenger_rows", "king_rows", "k_sigma", "tau", "min_margin", "min_thought_chars", "causality_gamma")
+    return asdict(duels.duel(*(given[key] for key in keys)))
+
+
+def _sample_slice(given: Input, _: Mapping[str, Any]) -> Any:
+    turn_ids = [row["turn_id"] for row in slices.sample_slice(given["rows"], given["n"], given["seed"])]
+    return {"turn_ids": turn_ids, "digest": slices.slice_digest(turn_ids)}
+
+
+def _repair(given: Input, _: Mapping[str, Any]) -> Any:
+    return asdict(repairs.repair_reference(given["z"], given["y"]))
+
+
 _VERDICTS_ONLY = "verdicts compared, reason texts not"
 
 WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
@@ -335,10 +392,48 @@ WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
     "chain_amputated_thinking": (Wiring(ALBEDO_V4, _plain(tail_check.chain_amputated_thinking, "turns")),),
     "malformed_structure": (Wiring(ALBEDO_V4, _plain(tail_check.malformed_structure, "turns")),),
     # rollouts
-    "split_rollout": (Wiring(AFFINE_AUGUST, _split),),
+    "split_rollout": (Wiring(AFFINE_AUGUST, _split), Wiring(AFFINE_SEPTEMBER, _split_dialect)),
     "extract_action": (Wiring(AFFINE_AUGUST, _plain(rollouts.extract_action, "text")),),
     "roundtrip_completion": (Wiring(AFFINE_AUGUST, _roundtrip),),
+    # prompts
+    "gen_prompt": (Wiring(AFFINE_AUGUST, _generation_prompt),),
+    "inject_prompt": (Wiring(AFFINE_AUGUST, _inject_prompt),),
+    "force_text": (Wiring(AFFINE_AUGUST, _force_text),),
+    "lp_per_byte": (Wiring(AFFINE_AUGUST, _log_probability),),
+    # duels
+    "reason": (
+        Wiring(REASON_V3, lambda given, _: duels.reason(given)),
+        Wiring(REASON_V4, lambda given, _: duels.reason(given)),
+    ),
+    "eta": (
+        Wiring(REASON_V3, lambda given, _: duels.eta(given)),
+        Wiring(REASON_V4, lambda given, _: duels.eta(given)),
+    ),
+    "leakage": (
+        Wiring(REASON_V3, _plain(duels.leaks_action, "z", "y")),
+        Wiring(REASON_V4, _plain(duels.leaks_action, "z", "y")),
+    ),
+    "turn_reason": (Wiring(REASON_V4, _plain(duels.turn_reason, "pairs", "tau")),),
+    "duel": (Wiring(REASON_V3, _duel_v3), Wiring(REASON_V4, _duel_v4)),
+    # slices and corpus
+    "stratum_key": (Wiring(AFFINE_AUGUST, lambda given, _: slices.stratum_key(given)),),
+    "phase_third": (Wiring(AFFINE_AUGUST, _plain(slices.phase_third, "assistant_idx", "n_assistant")),),
+    "make_traj_id": (Wiring(AFFINE_AUGUST, _plain(slices.make_traj_id, "instance_id", "run_tag")),),
+    "duel_seed": (Wiring(AFFINE_AUGUST, _plain(slices.duel_seed, "block_hash", "hotkey")),),
+    "slice_digest": (Wiring(AFFINE_AUGUST, _plain(slices.slice_digest, "turn_ids")),),
+    "sample_slice": (Wiring(AFFINE_AUGUST, _sample_slice),),
+    "materialize_turn": (Wiring(AFFINE_AUGUST, _plain(corpus.materialize_turn, "traj", "turn_meta")),),
+    "rebuild_trajectory": (Wiring(AFFINE_AUGUST, _plain(corpus.rebuild_trajectory, "turns")),),
+    # proposals
+    "first_token": (Wiring(PROPOSED, _plain(repairs.first_token, "command")),),
+    "modal_norm": (Wiring(PROPOSED, _plain(repairs.normalised_command, "command")),),
+    "repair": (Wiring(PROPOSED, _repair),),
 }
+
+
+def function_name(named: str) -> str:
+    """Return the bare name of a function; vectors put remarks such as `(PROPOSED)` after it."""
+    return named.partition(" (")[0]
 
 
 def wiring_for(function: str, version: str) -> Wiring | None:

@@ -2,21 +2,14 @@
 C.7).
 """
 
-import json
 import re
-from typing import Literal
 
-ActionKind = Literal["bash", "tool_call", "boxed", "text", "terminus_json"]
-
-THINK_OPEN = "<think>"
 THINK_CLOSE = "</think>"
 LABEL = "THOUGHT: "
 FENCE_HEAD = "```bash\n"
 FENCE_TAIL = "\n```"
 
 _LEADING_LABEL = re.compile(r"\s*THOUGHT:\s*")
-_BOXED = "\\boxed{"
-_TERMINUS_KEYS = ("analysis", "plan", "commands")
 
 
 def _last_bash_block(text: str) -> tuple[int, int] | None:
@@ -51,74 +44,17 @@ def _joined_thought(latent: str, visible: str) -> str:
     return "\n".join(part for part in (latent, stripped) if part)
 
 
-def split_rollout(text: str) -> tuple[str, str]:
-    """Split a completion into (thought, action) as the bash-only contract of August 2026 does.
+def split_rollout(text: str, require_think_close: bool = False) -> tuple[str, str]:
+    """Split a completion into (thought, action).
 
     The action is the last fenced bash block after the first closing think tag; without one both are empty.
-    """
-    latent, rest, _ = _latent_and_rest(text)
-    span = _last_bash_block(rest)
-    if span is None:
-        return "", ""
-    return _joined_thought(latent, rest[: span[0]]), rest[span[0] : span[1]]
-
-
-def _last_boxed(text: str) -> tuple[int, int] | None:
-    """Return (begin, end) of the last `\\boxed{…}` with balanced braces and content that is not blank."""
-    depth_at: list[tuple[int, int]] = []
-    best: tuple[int, int] | None = None
-    depth = 0
-    index = 0
-    while index < len(text):
-        if text.startswith(_BOXED, index):
-            depth_at.append((depth, index))
-            depth += 1
-            index += len(_BOXED)
-            continue
-        if text[index] == "{":
-            depth += 1
-        elif text[index] == "}":
-            # A closing brace without an opening one belongs to no box and changes nothing.
-            depth = max(depth - 1, 0)
-            if depth_at and depth_at[-1][0] == depth:
-                begin = depth_at.pop()[1]
-                inside = text[begin + len(_BOXED) : index]
-                if inside.strip() and (best is None or begin > best[0]):
-                    best = (begin, index + 1)
-        index += 1
-    return best
-
-
-def split_rollout_by_kind(
-    text: str, action_kind: ActionKind, require_think_close: bool = False
-) -> tuple[str, str] | None:
-    """Split a completion by the dialect of its turn (contract of September 2026); null for one we do not
-    parse.
-
-    With `require_think_close` a text without a closing think tag gives two empty strings.
+    With `require_think_close` (miner sides from September 2026) a text without that tag has neither.
     """
     latent, rest, closed = _latent_and_rest(text)
-    if require_think_close and not closed:
+    span = _last_bash_block(rest)
+    if span is None or (require_think_close and not closed):
         return "", ""
-    if action_kind == "bash":
-        return split_rollout(text)
-    if action_kind == "text":
-        action = rest.strip()
-        return (latent, action) if action else ("", "")
-    if action_kind == "boxed":
-        span = _last_boxed(rest)
-        if span is None:
-            return "", ""
-        return _joined_thought(latent, rest[: span[0]]), rest[span[0] : span[1]]
-    if action_kind == "terminus_json":
-        action = rest.strip()
-        try:
-            value = json.loads(action)
-        except (ValueError, RecursionError):
-            return "", ""
-        complete = isinstance(value, dict) and all(key in value for key in _TERMINUS_KEYS)
-        return (latent, action) if complete else ("", "")
-    return None
+    return _joined_thought(latent, rest[: span[0]]), rest[span[0] : span[1]]
 
 
 def fenced(command: str) -> str:
@@ -149,18 +85,3 @@ def roundtrips(thought: str, action: str, cue: str | None = None) -> tuple[bool,
     """Say whether splitting the completion gives back (the thought with its cue, the action)."""
     got_thought, got_action = split_rollout(completion_text(thought, action, cue))
     return got_thought == thought_with_cue(thought, cue), got_action == action
-
-
-def open_think(rendered: str) -> str:
-    """Return a rendered prompt with an open think tag at its end; one that has it is kept as it is (B.1)."""
-    return rendered if rendered.rstrip().endswith(THINK_OPEN) else rendered + THINK_OPEN
-
-
-def inject_thought(prompt: str, thought: str) -> str:
-    """Return a prompt with a thought injected after it; the thought is not stripped (B.2)."""
-    return f"{prompt}{THINK_CLOSE}\n{LABEL}{thought}\n\n"
-
-
-def force_text(prompt: str, thought: str, action: str) -> str:
-    """Return the text that is echoed to score an action after a thought (B.2)."""
-    return inject_thought(prompt, thought) + action
