@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.landing.faults import RefusedError
-from assay.landing.json_text import decode, parse_object
+from assay.landing.json_text import TextCounts, clean, decode, parse_object
 from assay.landing.kinds import Facts, Kind
 from assay.landing.lines import ByteSource, Line, LineReader, read_document
 from assay.landing.rows import Rows
@@ -40,11 +40,11 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Landed:
-    """What landing one artifact gave: its row of `artifacts`, its tables with rows, its quarantined lines."""
+    """What landing one artifact gave: its row of `artifacts`, the tables with a file of it, refused lines a reason."""
 
     row: dict[str, Any]
     tables: list[str]
-    quarantine: list[dict[str, Any]]
+    reasons: dict[str, int]
 
 
 def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
@@ -54,8 +54,8 @@ def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
     if kind is None or kind.reader == "hash_only":
         _read_through(source)
         status = "unrecognised" if kind is None else "listed"
-        return Landed(_artifact_row(artifact, source, status), [], [])
-    rows = Rows(artifact.artifact_id, kind.tables, folder, artifact.file_stem)
+        return Landed(_artifact_row(artifact, source, status), [], {})
+    rows = Rows(artifact.source, artifact.artifact_id, kind.tables, folder, artifact.file_stem)
     try:
         n_lines, n_blank_lines = _READERS[kind.reader](artifact, source, rows, max_line_bytes)
         tables = rows.close()
@@ -64,16 +64,7 @@ def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
         raise
     status = "read" if n_lines else "empty"
     row = _artifact_row(artifact, source, status, n_lines, n_blank_lines, rows)
-    quarantine = [
-        {
-            "source": artifact.source,
-            "artifact_id": artifact.artifact_id,
-            "file": artifact.artifact_id,
-            **refused,
-        }
-        for refused in rows.quarantine
-    ]
-    return Landed(row, tables, quarantine)
+    return Landed(row, tables, dict(sorted(rows.reasons.items())))
 
 
 def _artifact_row(
@@ -97,7 +88,7 @@ def _artifact_row(
         "n_lines": n_lines,
         "n_blank_lines": n_blank_lines,
         "n_rows": rows.n_rows if rows else None,
-        "n_quarantined": len(rows.quarantine) if rows else None,
+        "n_quarantined": rows.reasons.total() if rows else None,
         "n_surrogates_replaced": rows.counts.surrogates_replaced if rows else None,
         "n_nul_characters": rows.counts.nul_characters if rows else None,
     }
@@ -113,6 +104,7 @@ def _json_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_byt
 def _text_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
     reader = LineReader(source, max_line_bytes)
     for line in reader:
+        rows.counts.nul_characters += line.data.count(b"\0") if line.fault is None else 0
         rows.take(line, lambda: _extract(artifact, decode(line.data, rows.counts), rows))  # noqa: B023
     return reader.n_lines, reader.n_blank_lines
 
@@ -127,14 +119,16 @@ def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes:
     _read_through(source)
     number = 0
     try:
-        with pq.ParquetFile(artifact.path) as file:
-            columns = [name for name in file.schema_arrow.names if name in _PARQUET_COLUMNS]
+        # Opened here, since a name that is not UTF-8 cannot be handed on.
+        with artifact.path.open("rb") as handle, pq.ParquetFile(handle) as file:
+            wanted = _PARQUET_COLUMNS[artifact.source]
+            columns = [name for name in _column_names(file) if name in wanted]
             for batch in file.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns):
                 for index in range(batch.num_rows):
                     number += 1
                     rows.take(
                         Line(number, 0, b""),
-                        lambda: _extract(artifact, _parquet_row(batch, index), rows),  # noqa: B023
+                        lambda: _extract(artifact, _parquet_row(batch, index, rows.counts), rows),  # noqa: B023
                     )
                 rows.flush()
     except (pa.ArrowException, OSError) as error:
@@ -146,12 +140,26 @@ def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes:
     return number, 0
 
 
-def _parquet_row(batch: pa.RecordBatch, index: int) -> dict[str, Any]:
+def _column_names(file: pq.ParquetFile) -> list[str]:
     try:
-        row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0]
+        names: list[str] = file.schema_arrow.names
+    except UnicodeDecodeError:
+        raise pa.ArrowInvalid("a column name is not UTF-8") from None
+    return names
+
+
+def _parquet_row(batch: pa.RecordBatch, index: int, counts: TextCounts) -> dict[str, Any]:
+    try:
+        # A file without any column of ours still has rows.
+        row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0] if batch.num_columns else {}
+        return {name: clean(value, counts) for name, value in row.items()}
     except UnicodeDecodeError:
         raise RefusedError("invalid_utf8") from None
-    return row
+    except RecursionError:
+        raise RefusedError("nested_too_deeply") from None
+    except (ValueError, OverflowError) as error:
+        # A struct that names a field twice, a date that no calendar holds.
+        raise RefusedError("wrong_type", str(error).partition("\n")[0]) from None
 
 
 def _safetensors(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
@@ -176,7 +184,7 @@ def _extract(artifact: Artifact, record: Any, rows: Rows) -> None:
     artifact.kind.extract(record, artifact.facts, rows)
 
 
-_PARQUET_COLUMNS = frozenset(READ_COLUMNS) | frozenset(TURN_INDEX_FIELDS)
+_PARQUET_COLUMNS = {"mini_coder": frozenset(READ_COLUMNS), "sn120": frozenset(TURN_INDEX_FIELDS)}
 
 _READERS = {
     "json_lines": _json_lines,

@@ -1,9 +1,9 @@
 """`assay land`: the landing step by itself, to look at a raw tree without building the warehouse."""
 
 import argparse
-from collections import Counter
 from pathlib import Path
 
+from assay.landing.names import shown
 from assay.landing.run import Report, land_tree, print_progress
 
 
@@ -42,7 +42,7 @@ def summary(report: Report) -> str:
         unrecognised = [row["artifact_id"] for row in rows if row["status"] == "unrecognised"]
         if unrecognised:
             lines.append(f"    not recognised: {_some(unrecognised)}")
-    for reason, count in sorted(Counter(line["reason"] for line in report.quarantine).items()):
+    for reason, count in report.reasons.items():
         lines.append(f"  quarantined as {reason}: {count}")
     if report.strangers:
         lines.append(f"  not part of a raw tree, not read: {_some(report.strangers)}")
@@ -50,5 +50,5 @@ def summary(report: Report) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+    first = ", ".join(map(shown, names[:5]))
+    return first if len(names) <= 5 else f"{first} and {len(names) - 5} more"

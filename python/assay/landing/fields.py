@@ -1,17 +1,28 @@
 """Small readers for parts of a parsed record; each refuses a part that does not have its shape."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 from assay.landing.faults import RefusedError
 from assay.landing.json_text import dump, type_name
 
+MAX_IDENTITY_CHARACTERS = 2000
+"""An identifier is repeated in every row below its record: unbounded, one line could ask for terabytes."""
 
-def others(record: dict[str, Any], known: Set[str]) -> str | None:
-    """What a record carries beyond the known keys, as JSON; None when there is nothing."""
-    if record.keys() <= known:
-        return None
-    return dump({key: value for key, value in record.items() if key not in known})
+
+def others(
+    record: dict[str, Any], known: Set[str], parts: Iterable[tuple[str, dict[str, Any], Set[str]]] = ()
+) -> str | None:
+    """What a record carries beyond the known keys, as JSON; None when there is nothing.
+
+    `parts` are objects inside the record whose known keys have columns too: (name, object, its known keys). What
+    else they carry stands under their name.
+    """
+    extra = {} if record.keys() <= known else {key: value for key, value in record.items() if key not in known}
+    for name, part, known_there in parts:
+        if not part.keys() <= known_there:
+            extra[name] = {key: value for key, value in part.items() if key not in known_there}
+    return dump(extra or None)
 
 
 def array(record: dict[str, Any], key: str) -> list[Any] | None:
@@ -48,7 +59,14 @@ def text(record: dict[str, Any], key: str) -> str:
         raise RefusedError("missing_field", key)
     if type(value) is not str:
         raise RefusedError("wrong_type", f"{key}: expected text, found {type_name(value)}")
+    check_identity(value, key)
     return value
+
+
+def check_identity(value: Any, place: str) -> None:
+    """Refuse an identifier that is too long to be one."""
+    if type(value) is str and len(value) > MAX_IDENTITY_CHARACTERS:
+        raise RefusedError("wrong_type", f"{place}: expected an identifier, found a text of {len(value)} characters")
 
 
 def pick(record: dict[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:

@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 
 from assay.landing.faults import RefusedError
 
+MAX_DEPTH = 200
+"""Deepest nesting that is read: far above any published record, far below what exhausts a stack of any caller."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -24,7 +27,10 @@ class TextCounts:
 
 
 def decode(data: bytes, counts: TextCounts) -> str:
-    """Decode UTF-8; surrogates that were written as three raw bytes are replaced like escaped ones."""
+    """Decode UTF-8; surrogates that were written as three raw bytes are replaced like escaped ones.
+
+    Raw NUL characters are not counted: JSON does not allow them, the reader of plain text counts its own.
+    """
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -47,9 +53,11 @@ def parse(data: bytes, counts: TextCounts) -> Any:
     except ValueError:
         # The only other ValueError of the decoder: an integer with more digits than Python converts.
         raise RefusedError("number_out_of_range", "an integer of thousands of digits") from None
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _is_too_deep(value):
+        raise RefusedError("nested_too_deeply")
     # A cheap look at the bytes spares nearly every line the walk over its strings.
     if b"\\u0000" in data or b"\\ud" in data or b"\\uD" in data:
-        value = _clean(value, counts)
+        value = clean(value, counts)
     return value
 
 
@@ -65,7 +73,11 @@ def dump(value: Any) -> str | None:
     """Write a parsed value as compact JSON in its own key order; None (JSON null) stays None."""
     if value is None:
         return None
-    return _ENCODER.encode(value)
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, ValueError):
+        # Only a value of a columnar file can be no JSON: a date, bytes, NaN.
+        raise RefusedError("wrong_type", "a value that JSON cannot hold") from None
 
 
 def type_name(value: Any) -> str:
@@ -84,13 +96,28 @@ _TYPE_NAMES = {
 }
 
 
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if type(container) is dict else container)
+            if type(item) is dict or type(item) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _replace_surrogates(text: str, counts: TextCounts) -> str:
     repaired, replaced = _SURROGATE.subn("\ufffd", text)
     counts.surrogates_replaced += replaced
     return repaired
 
 
-def _clean(value: Any, counts: TextCounts) -> Any:
+def clean(value: Any, counts: TextCounts) -> Any:
+    """Replace lone surrogates and count them and NUL characters, through arrays and objects."""
     kind = type(value)
     if kind is str:
         counts.nul_characters += value.count("\0")
@@ -102,9 +129,9 @@ def _clean(value: Any, counts: TextCounts) -> Any:
         return value
     if kind is dict:
         # Two keys may become one when their surrogates do; then the object is refused like any repeated key.
-        return _object([(_clean(key, counts), _clean(item, counts)) for key, item in value.items()])
+        return _object([(clean(key, counts), clean(item, counts)) for key, item in value.items()])
     if kind is list:
-        return [_clean(item, counts) for item in value]
+        return [clean(item, counts) for item in value]
     return value
 
 

@@ -10,6 +10,9 @@ from typing import BinaryIO
 from assay.landing.faults import RefusedError
 
 CHUNK_BYTES = 1 << 20
+# What a decompressor has not used of its input is copied at every step: with small pieces a file of ten thousands
+# of gzip members, or of one that inflates a thousandfold, stays cheap.
+_COMPRESSED_BYTES = 1 << 16
 EXCERPT_BYTES = 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -57,7 +60,7 @@ class ByteSource:
     def chunks(self) -> Iterator[bytes]:
         """Yield uncompressed chunks of at most `CHUNK_BYTES`, to the end of the file or the first fault."""
         with self.path.open("rb") as file:
-            first = self._read(file)
+            first = self._read(file, _COMPRESSED_BYTES)
             if first.startswith(_GZIP_MAGIC):
                 self.compression = "gzip"
                 yield from self._inflate(file, first)
@@ -66,35 +69,57 @@ class ByteSource:
                     yield first
                     first = self._read(file)
 
-    def _read(self, file: BinaryIO) -> bytes:
-        data = file.read(CHUNK_BYTES)
+    def _read(self, file: BinaryIO, n_bytes: int = CHUNK_BYTES) -> bytes:
+        data = file.read(n_bytes)
         self.size += len(data)
         self._raw_hash.update(data)
         return data
 
     def _inflate(self, file: BinaryIO, data: bytes) -> Iterator[bytes]:
         stream = zlib.decompressobj(wbits=31)
-        while data:
+        while True:
+            before = stream.copy()
             try:
                 content = stream.decompress(data, CHUNK_BYTES)
             except zlib.error as error:
                 self.fault = RefusedError("invalid_gzip", str(error))
+                yield from map(self._hashed, _salvage(before, data))
                 break
             if content:
-                self._content_hash.update(content)
-                yield content
+                yield self._hashed(content)
             if stream.eof:
                 # Another member may follow; zero padding after the last one is allowed.
-                data = stream.unused_data.lstrip(b"\0") or self._read(file).lstrip(b"\0")
-                if data:
-                    stream = zlib.decompressobj(wbits=31)
+                data = stream.unused_data.lstrip(b"\0")
+                while not data and (piece := self._read(file, _COMPRESSED_BYTES)):
+                    data = piece.lstrip(b"\0")
+                if not data:
+                    break
+                stream = zlib.decompressobj(wbits=31)
             else:
-                data = stream.unconsumed_tail or self._read(file)
-        else:
-            if not stream.eof:
-                self.fault = RefusedError("truncated_gzip", f"after {self.size} compressed bytes")
+                data = stream.unconsumed_tail
+                # A full chunk may leave more behind, inside the decompressor, even when all input is used.
+                if not data and len(content) < CHUNK_BYTES:
+                    data = self._read(file, _COMPRESSED_BYTES)
+                    if not data:
+                        self.fault = RefusedError("truncated_gzip", f"after {self.size} compressed bytes")
+                        break
         while self._read(file):  # the rest still counts for the file's own hash and size
             pass
+
+    def _hashed(self, content: bytes) -> bytes:
+        self._content_hash.update(content)
+        return content
+
+
+def _salvage(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """The content before the damage: a decompressor that fails keeps back what the same call had inflated."""
+    for position in range(len(data)):
+        try:
+            content = stream.decompress(data[position : position + 1])
+        except zlib.error:
+            return
+        if content:
+            yield content
 
 
 class LineReader:

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,21 @@ import pyarrow.parquet as pq
 from assay.landing.faults import RefusedError
 from assay.landing.json_text import TextCounts, type_name
 from assay.landing.lines import Line
-from assay.landing.tables import ARROW_TYPES, TABLES, Column, Table
+from assay.landing.tables import ARROW_TYPES, QUARANTINE, TABLES, Column, Table
+from assay.landing.writing import writing
 
 FLUSH_BYTES = 32 << 20
 """Raw bytes gathered before a row group is written; bounds memory and keeps every string array far below 2 GiB."""
 
+FLUSH_LINES = 50_000
+"""Lines gathered before a row group is written: bounds memory where lines are tiny."""
+
+SLICE_ROWS = 32_768
+"""Rows of one Arrow batch: with identifiers of bounded length no column of it comes near 2 GiB."""
+
 EXCERPT_CHARACTERS = 200
+DETAIL_CHARACTERS = 300
+QUARANTINE_TABLE = "quarantine"
 
 # Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost.
 _LONG_TEXT = frozenset(
@@ -29,23 +39,27 @@ _LONG_TEXT = frozenset(
 
 
 class Rows:
-    """Collects rows of one artifact, validates them by column and writes one parquet file a table.
+    """Collects rows of one artifact, validates them by column and writes one parquet file a table, quarantine included.
 
     `emit` takes a row without its two key columns; `artifact_id` and `line` are added here. A line either lands
     in all its tables or in none: whatever is refused takes back every row its line has emitted.
     """
 
-    def __init__(self, artifact_id: str, table_names: Sequence[str], folder: Path, file_stem: str) -> None:
+    def __init__(self, source: str, artifact_id: str, table_names: Sequence[str], folder: Path, file_stem: str) -> None:
         """Files go to `folder/<table>/<file_stem>.parquet`; the first table is the primary one."""
+        self.source = source
         self.artifact_id = artifact_id
         self.primary = table_names[0]
         self.counts = TextCounts()
         self.n_rows = 0
-        self.quarantine: list[dict[str, Any]] = []
-        self._writers = {name: _TableWriter(TABLES[name], folder, file_stem) for name in table_names}
+        self.reasons: Counter[str] = Counter()
+        self._writers = {name: _table_writer(TABLES[name], folder, file_stem) for name in table_names}
+        self._quarantine_writer = _Writer(folder, QUARANTINE_TABLE, file_stem, QUARANTINE)
+        self._quarantine: list[dict[str, Any]] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in table_names}
         self._lines: dict[int, Line] = {}
         self._bytes = 0
+        self._n_lines = 0
         self._line = 0
         self.line_bytes = 0
 
@@ -56,21 +70,32 @@ class Rows:
     def refuse(self, line: Line, fault: RefusedError) -> None:
         """Put a line into the quarantine."""
         text = line.data[: 4 * EXCERPT_CHARACTERS].decode("utf-8", "replace")
-        self.quarantine.append(
+        self.reasons[fault.reason] += 1
+        self._quarantine.append(
             {
+                "source": self.source,
+                "artifact_id": self.artifact_id,
+                "file": self.artifact_id,
                 "line": line.number,
                 "byte_offset": line.byte_offset,
                 "reason": fault.reason,
-                "detail": fault.detail or None,
+                "detail": fault.detail[:DETAIL_CHARACTERS] or None,
                 "excerpt": text[:EXCERPT_CHARACTERS],
             }
         )
 
     def take(self, line: Line, extract: Callable[[], None]) -> None:
         """Let `extract` emit the rows of one line; a `RefusedError` takes them back and quarantines the line."""
-        if line.fault is not None:
+        if line.fault is None:
+            self._take(line, extract)
+        else:
             self.refuse(line, line.fault)
-            return
+        self._bytes += len(line.data)
+        self._n_lines += 1
+        if self._bytes >= FLUSH_BYTES or self._n_lines >= FLUSH_LINES:
+            self.flush()
+
+    def _take(self, line: Line, extract: Callable[[], None]) -> None:
         before = {name: len(rows) for name, rows in self._rows.items()}
         self._line = line.number
         self.line_bytes = len(line.data)
@@ -82,9 +107,6 @@ class Rows:
             for name, length in before.items():
                 del self._rows[name][length:]
             self.refuse(line, fault)
-        self._bytes += len(line.data)
-        if self._bytes >= FLUSH_BYTES:
-            self.flush()
 
     def flush(self) -> None:
         """Check and write what has been gathered."""
@@ -95,69 +117,90 @@ class Rows:
             self.refuse(self._lines[number], refused[number])
         for name, rows in self._rows.items():
             kept = [row for row in rows if row[0] not in refused] if refused else rows
-            if kept:
-                self._writers[name].write(self.artifact_id, kept)
+            for start in range(0, len(kept), SLICE_ROWS):
+                self._writers[name].write(_batch(TABLES[name], self.artifact_id, kept[start : start + SLICE_ROWS]))
             if name == self.primary:
                 self.n_rows += len(kept)
             rows.clear()
+        if self._quarantine:
+            # Later lines come in a later batch, so the whole file is in line order.
+            self._quarantine.sort(key=lambda row: row["line"])
+            self._quarantine_writer.write(pa.RecordBatch.from_pylist(self._quarantine, QUARANTINE))
+            self._quarantine.clear()
         self._lines.clear()
         self._bytes = 0
+        self._n_lines = 0
 
     def close(self) -> list[str]:
         """Write the rest, give every file its final name and return the names of the tables that have one."""
         self.flush()
-        self.quarantine.sort(key=lambda row: row["line"])
-        return [name for name, writer in self._writers.items() if writer.close()]
+        writers = {**self._writers, QUARANTINE_TABLE: self._quarantine_writer}
+        return [name for name, writer in writers.items() if writer.close()]
 
     def abandon(self) -> None:
         """Close and remove files that were not finished."""
-        for writer in self._writers.values():
+        for writer in (*self._writers.values(), self._quarantine_writer):
             writer.abandon()
 
 
-class _TableWriter:
-    def __init__(self, table: Table, folder: Path, file_stem: str) -> None:
-        self.table = table
-        self.path = folder / table.name / f"{file_stem}.parquet"
+class _Writer:
+    """One parquet file that gets its final name when it is whole; without a batch there is no file."""
+
+    def __init__(self, folder: Path, table: str, file_stem: str, schema: pa.Schema, small: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.path = folder / table / f"{file_stem}.parquet"
         self.part = self.path.with_suffix(".part")
+        self.schema = schema
+        self.small = list(small)
         self.writer: pq.ParquetWriter | None = None
 
-    def write(self, artifact_id: str, rows: list[tuple[Any, ...]]) -> None:
-        if self.writer is None:
-            small = [column.name for column in self.table.columns if column.name not in _LONG_TEXT]
-            self.writer = pq.ParquetWriter(
-                self.part,
-                self.table.schema,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=small,
-                write_statistics=small,
-            )
-        arrays = [pa.repeat(pa.scalar(artifact_id, pa.string()), len(rows))]
-        for column, values in zip(self.table.columns[1:], zip(*rows, strict=True), strict=True):
-            arrays.append(_array(column, values))
-        self.writer.write_batch(pa.record_batch(arrays, schema=self.table.schema))
+    def write(self, batch: pa.RecordBatch) -> None:
+        with writing(self.folder):
+            if self.writer is None:
+                self.writer = pq.ParquetWriter(
+                    self.part,
+                    self.schema,
+                    compression="zstd",
+                    compression_level=1,
+                    use_dictionary=self.small,
+                    write_statistics=self.small,
+                )
+            self.writer.write_batch(batch)
 
     def close(self) -> bool:
-        if self.writer is None:
-            self.path.unlink(missing_ok=True)
-            return False
-        self.writer.close()
-        os.replace(self.part, self.path)
-        return True
+        with writing(self.folder):
+            if self.writer is None:
+                self.path.unlink(missing_ok=True)
+                return False
+            self.writer.close()
+            os.replace(self.part, self.path)
+            return True
 
     def abandon(self) -> None:
-        if self.writer is not None:
-            # On a full disk closing fails too; the part file goes all the same.
-            with contextlib.suppress(OSError, pa.ArrowException):
+        # On a full disk closing fails too; the part file goes all the same.
+        with contextlib.suppress(OSError, pa.ArrowException):
+            if self.writer is not None:
                 self.writer.close()
-        self.part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.part.unlink(missing_ok=True)
+
+
+def _table_writer(table: Table, folder: Path, file_stem: str) -> _Writer:
+    small = [column.name for column in table.columns if column.name not in _LONG_TEXT]
+    return _Writer(folder, table.name, file_stem, table.schema, small)
+
+
+def _batch(table: Table, artifact_id: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    arrays = [pa.repeat(pa.scalar(artifact_id, pa.string()), len(rows))]
+    for column, values in zip(table.columns[1:], zip(*rows, strict=True), strict=True):
+        arrays.append(_array(column, values))
+    return pa.record_batch(arrays, schema=table.schema)
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:
     if column.type == "double":
         values = [None if value is None else float(value) for value in values]
-    elif column.type in ("integer", "unsigned"):
+    elif column.type in _RANGES:
         values = [int(value) if type(value) is float else value for value in values]
     return pa.array(values, ARROW_TYPES[column.type])
 
@@ -214,7 +257,8 @@ def _fault(table: Table, column: Column, value: Any) -> RefusedError | None:
         return RefusedError("wrong_type", f"{place}: expected {column.type}, found {type_name(value)}")
     if column.type in _RANGES:
         low, high = _RANGES[column.type]
-        if type(value) is float and not value.is_integer():
+        # Above 2^53 a number with a point or an exponent no longer tells which whole number was meant.
+        if type(value) is float and not (value.is_integer() and abs(value) <= 2**53):
             return RefusedError("wrong_type", f"{place}: expected {column.type}, found {value!r}")
         if not low <= value <= high:
             return RefusedError("number_out_of_range", f"{place}: {str(value)[:40]}")

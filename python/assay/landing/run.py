@@ -1,18 +1,21 @@
 """Landing a whole raw tree: what is there, what changed since last time, and the work in parallel."""
 
-import errno
+import contextlib
 import hashlib
 import json
 import os
 import signal
 import stat
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from itertools import pairwise
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +24,27 @@ import pyarrow.parquet as pq
 
 from assay.errors import AssayError
 from assay.landing.artifact import Artifact, land
+from assay.landing.names import printable, shown
 from assay.landing.sources import SOURCES
 from assay.landing.tables import ARTIFACTS, QUARANTINE, TABLES
+from assay.landing.writing import writing
 
 STATE_FILE = "state.json"
 EMPTY_FILE = "empty.parquet"
 SUMMARY_FILE = "all.parquet"
+_SCHEMAS = {**{name: table.schema for name, table in TABLES.items()}, "quarantine": QUARANTINE}
+# How often one folder may be reached through links: enough for any use, far below what nested links can ask for.
+_MAX_VISITS = 100
 # Below this a pool of processes takes longer to start than the work takes.
 _ALONE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a landing run found and did; sizes in bytes, time in seconds."""
+    """What a landing run found and did: rows of `artifacts`, quarantined lines a reason; bytes and seconds."""
 
     artifacts: list[dict[str, Any]]
-    quarantine: list[dict[str, Any]]
+    reasons: dict[str, int]
     strangers: list[str]
     n_read: int
     bytes_read: int
@@ -53,11 +61,15 @@ def land_tree(
     """Bring `folder` to what `raw_root` holds now and return the report.
 
     A file whose size and modification time are those of the last run is not read again. `folder` gets one
-    sub-folder a landed table, holding one parquet file an artifact with rows and an empty one that carries the
-    schema, and `artifacts/` and `quarantine/` with one file each. Raises `AssayError` for a root that is not a
-    folder, a file that cannot be read, a full disk.
+    sub-folder a landed table and `quarantine/`, each holding one parquet file an artifact with rows there and an
+    empty one that carries the schema, and `artifacts/` with one file. Raises `AssayError` for a root that is not a
+    folder, a file that cannot be read, a folder that cannot be written to, a full disk.
     """
     started = time.monotonic()
+    if max_line_megabytes < 1:
+        raise AssayError(f"max_line_megabytes is {max_line_megabytes}: set it to 1 or more")
+    if workers is not None and workers < 1:
+        raise AssayError(f"the number of workers is {workers}: set it to 1 or more")
     artifacts, strangers = find_artifacts(raw_root)
     _prepare(folder)
     fingerprint = f"{_code_fingerprint()} {max_line_megabytes} {printable(raw_root.resolve())}"
@@ -70,18 +82,19 @@ def land_tree(
             if progress:
                 progress(done, len(todo))
     finally:
-        with _writing(folder):
+        with writing(folder):
             state.keep_only(artifacts)
             state.save()
     results = [state.results[artifact.artifact_id] for artifact in artifacts]
     rows = [result["row"] for result in results]
-    quarantine = [line for result in results for line in result["quarantine"]]
-    with _writing(folder):
+    reasons: Counter[str] = Counter()
+    for result in results:
+        reasons.update(result["reasons"])
+    with writing(folder):
         _remove_stale(folder, artifacts, state)
-        _write_summary(folder, "artifacts", rows, ARTIFACTS)
-        _write_summary(folder, "quarantine", quarantine, QUARANTINE)
+        _write_table(folder / "artifacts" / SUMMARY_FILE, pa.Table.from_pylist(rows, schema=ARTIFACTS))
     bytes_read = sum(artifact.size for artifact in todo)
-    return Report(rows, quarantine, strangers, len(todo), bytes_read, time.monotonic() - started)
+    return Report(rows, dict(sorted(reasons.items())), strangers, len(todo), bytes_read, time.monotonic() - started)
 
 
 def find_artifacts(raw_root: Path) -> tuple[list[Artifact], list[str]]:
@@ -89,24 +102,31 @@ def find_artifacts(raw_root: Path) -> tuple[list[Artifact], list[str]]:
     try:
         entries = sorted(os.listdir(raw_root))
     except FileNotFoundError:
-        raise AssayError(f"the raw root {raw_root} does not exist: set ASSAY_RAW_ROOT to a folder") from None
+        raise AssayError(f"the raw root {shown(raw_root)} does not exist: set ASSAY_RAW_ROOT to a folder") from None
     except NotADirectoryError:
-        raise AssayError(f"the raw root {raw_root} is not a folder: set ASSAY_RAW_ROOT to a folder") from None
+        raise AssayError(f"the raw root {shown(raw_root)} is not a folder: set ASSAY_RAW_ROOT to a folder") from None
     except OSError as error:
-        raise AssayError(f"the raw root {raw_root} cannot be listed: {error.strerror}") from None
+        raise AssayError(f"the raw root {shown(raw_root)} cannot be listed: {error.strerror}") from None
     artifacts: list[Artifact] = []
     for source in SOURCES:
         if source in entries:
             artifacts += _source_artifacts(raw_root, source)
     strangers = [printable(entry) for entry in entries if entry not in SOURCES]
-    return sorted(artifacts, key=lambda artifact: artifact.artifact_id), strangers
+    artifacts.sort(key=lambda artifact: artifact.artifact_id)
+    for one, other in pairwise(artifacts):
+        if one.artifact_id == other.artifact_id:
+            raise AssayError(
+                f"two files below the raw root have a name that is not UTF-8 and reads {shown(one.artifact_id)}: "
+                "rename one"
+            )
+    return artifacts, strangers
 
 
 def _source_artifacts(raw_root: Path, source: str) -> Iterator[Artifact]:
-    for path in _files(raw_root / source, set()):
+    for path in _files(raw_root / source):
         status = _stat(path)
         if not stat.S_ISREG(status.st_mode):
-            raise AssayError(f"{printable(path)} is not a regular file: take it out of the raw root")
+            raise AssayError(f"{shown(path)} is not a regular file: take it out of the raw root")
         parts = path.relative_to(raw_root).parts
         found = SOURCES[source](parts[1:]) if len(parts) > 1 else None
         kind, facts = found or (None, {})
@@ -121,33 +141,34 @@ def _source_artifacts(raw_root: Path, source: str) -> Iterator[Artifact]:
         )
 
 
-def _files(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+def _files(folder: Path) -> Iterator[Path]:
     """Walk a folder, through links too (people link data in), but never twice into the same folder of a path."""
-    status = _stat(folder)
-    if not stat.S_ISDIR(status.st_mode):
-        yield folder
-        return
-    identity = (status.st_dev, status.st_ino)
-    if identity in seen:
-        return
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise AssayError(f"the folder {printable(folder)} cannot be listed: {error.strerror}") from None
-    for name in names:
-        yield from _files(folder / name, seen | {identity})
+    visits: Counter[tuple[int, int]] = Counter()
+    todo: list[tuple[Path, frozenset[tuple[int, int]]]] = [(folder, frozenset())]
+    while todo:
+        path, above = todo.pop()
+        status = _stat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            yield path
+            continue
+        identity = (status.st_dev, status.st_ino)
+        if identity in above:
+            continue
+        visits[identity] += 1
+        if visits[identity] > _MAX_VISITS:
+            raise AssayError(f"links lead more than {_MAX_VISITS} times to the folder {shown(path)}: take some out")
+        try:
+            names = sorted(os.listdir(path), reverse=True)
+        except OSError as error:
+            raise AssayError(f"the folder {shown(path)} cannot be listed: {error.strerror}") from None
+        todo += [(path / name, above | {identity}) for name in names]
 
 
 def _stat(path: Path) -> os.stat_result:
     try:
         return path.stat()
     except OSError as error:
-        raise AssayError(f"{printable(path)} cannot be read: {error.strerror}") from None
-
-
-def printable(text: object) -> str:
-    """A file name as text that any reader takes: bytes that are not UTF-8 become U+FFFD."""
-    return os.fsencode(str(text)).decode("utf-8", "replace")
+        raise AssayError(f"{shown(path)} cannot be read: {error.strerror}") from None
 
 
 def _land_all(
@@ -158,8 +179,9 @@ def _land_all(
         for artifact in todo:
             yield artifact, _land_one(artifact, folder, max_line_bytes)
         return
+    strangers = set(active_children())
     # Fresh processes: a forked copy of a process that runs threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker) as pool:
         pending: dict[Future[dict[str, Any]], Artifact] = {}
         waiting = iter(todo)
         try:
@@ -170,8 +192,12 @@ def _land_all(
             while pending:
                 yield from _finished(pending)
         except BrokenProcessPool:
-            names = ", ".join(sorted(artifact.artifact_id for artifact in pending.values())[:3])
+            names = ", ".join(sorted(shown(artifact.artifact_id) for artifact in pending.values())[:3])
             raise AssayError(f"a reading process was killed, perhaps for want of memory, near {names}") from None
+        except KeyboardInterrupt:
+            for process in set(active_children()) - strangers:
+                process.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -183,35 +209,25 @@ def _finished(pending: dict[Future[dict[str, Any]], Artifact]) -> Iterator[tuple
         yield pending.pop(future), result
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group; the parent alone decides, the children end with their file."""
+def _start_worker() -> None:
+    """Ctrl-C reaches the whole group, but the parent alone decides; a worker whose parent is gone ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _land_one(artifact: Artifact, folder: Path, max_line_bytes: int) -> dict[str, Any]:
     try:
-        with _writing(folder):
-            landed = land(artifact, folder, max_line_bytes)
+        landed = land(artifact, folder, max_line_bytes)
     except OSError as error:
-        raise AssayError(f"{printable(artifact.path)} cannot be read: {error.strerror or error}") from None
-    return {"row": landed.row, "tables": landed.tables, "quarantine": landed.quarantine}
-
-
-class _writing:  # noqa: N801 - reads as a statement: `with _writing(folder)`
-    """Turns a full disk into one sentence that says where; other faults pass through."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise AssayError(
-                f"cannot write below {self.folder}: {error.strerror}; free some space, or set ASSAY_DB to a path "
-                "on another disk"
-            ) from None
+        raise AssayError(f"{shown(artifact.path)} cannot be read: {error.strerror or error}") from None
+    return {"row": landed.row, "tables": landed.tables, "reasons": landed.reasons}
 
 
 @dataclass
@@ -271,15 +287,19 @@ def _code_fingerprint() -> str:
 
 
 def _prepare(folder: Path) -> None:
-    try:
-        with _writing(folder):
-            for name, table in TABLES.items():
-                (folder / name).mkdir(parents=True, exist_ok=True)
-                path = folder / name / EMPTY_FILE
-                if not path.exists() or pq.read_schema(path) != table.schema:
-                    pq.write_table(table.schema.empty_table(), path)
-    except (OSError, pa.ArrowException) as error:
-        raise AssayError(f"cannot write below {folder}: {error}") from None
+    with writing(folder):
+        (folder / "artifacts").mkdir(parents=True, exist_ok=True)
+        for name, schema in _SCHEMAS.items():
+            (folder / name).mkdir(exist_ok=True)
+            path = folder / name / EMPTY_FILE
+            if not _has_schema(path, schema):
+                _write_table(path, schema.empty_table())
+
+
+def _has_schema(path: Path, schema: pa.Schema) -> bool:
+    with contextlib.suppress(FileNotFoundError, pa.ArrowException):
+        return bool(pq.read_schema(path) == schema)
+    return False
 
 
 def _remove_stale(folder: Path, artifacts: list[Artifact], state: _State) -> None:
@@ -289,17 +309,15 @@ def _remove_stale(folder: Path, artifacts: list[Artifact], state: _State) -> Non
         for artifact in artifacts
         for table in state.results[artifact.artifact_id]["tables"]
     }
-    for name in TABLES:
+    for name in _SCHEMAS:
         for path in (folder / name).iterdir():
             if path.suffix in (".parquet", ".part") and path.name != EMPTY_FILE and path not in current:
                 path.unlink()
 
 
-def _write_summary(folder: Path, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
-    path = folder / name / SUMMARY_FILE
-    path.parent.mkdir(exist_ok=True)
+def _write_table(path: Path, table: pa.Table) -> None:
     part = path.with_suffix(".part")
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), part)
+    pq.write_table(table, part)
     os.replace(part, path)
 
 

@@ -43,7 +43,10 @@ def read_header(file: BinaryIO, size: int) -> tuple[int, dict[str, str], list[Te
     metadata = header.pop("__metadata__", {})
     if type(metadata) is not dict or not all(type(value) is str for value in metadata.values()):
         raise _fault("__metadata__ is not an object of texts")
-    tensors = sorted((_tensor(name, entry) for name, entry in header.items()), key=lambda tensor: tensor.begin)
+    # By the end as well: an empty tensor begins where its neighbour does.
+    tensors = sorted(
+        (_tensor(name, entry) for name, entry in header.items()), key=lambda tensor: (tensor.begin, tensor.end)
+    )
     expected = 0
     for tensor in tensors:
         if tensor.begin != expected:

@@ -1,6 +1,7 @@
 """The landing step as a build runs it: in a process of its own, with its result as views of the warehouse."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,22 +30,28 @@ def landing_step(
         return session.from_arrow(ARTIFACTS.empty_table())
     root = Path(folder).resolve()
     for name in (*TABLES, "artifacts", "quarantine"):
-        pattern = _quoted(str(root / name / "*.parquet"))
+        pattern = _quoted(f"{_literal(str(root / name))}/*.parquet")
         session.execute(f"create or replace view {SCHEMA}.{name} as select * from read_parquet({pattern})")
     return session.sql(f"select * from {SCHEMA}.artifacts order by artifact_id")
 
 
 def _land(raw_root: str, folder: str, max_line_megabytes: int) -> str | None:
     workers = os.environ.get("ASSAY_THREADS", "")
-    command = [sys.executable, "-m", "assay.cli", "land", raw_root, "--out", folder]
+    # UTF-8 on both ends, so that any file name in a message survives whatever the locale is.
+    command = [sys.executable, "-X", "utf8", "-m", "assay.cli", "land", raw_root, "--out", folder]
     command += ["--max-line-megabytes", str(max_line_megabytes)]
     if workers:
         command += ["--workers", workers]
-    finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    finished = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if finished.returncode == 0:
         return None
     last_words = finished.stderr.strip().splitlines() or [f"landing ended with code {finished.returncode}"]
     return last_words[-1].removeprefix("assay: ")
+
+
+def _literal(path: str) -> str:
+    """A path as a glob pattern that means this path alone."""
+    return re.sub(r"([\[*?])", r"[\1]", path)
 
 
 def _quoted(text: str) -> str:

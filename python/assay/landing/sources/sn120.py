@@ -3,7 +3,7 @@
 from typing import Any
 
 from assay.landing.faults import RefusedError
-from assay.landing.fields import array, mapping, objects, others, pick, text
+from assay.landing.fields import array, check_identity, mapping, objects, others, pick, text
 from assay.landing.json_text import dump
 from assay.landing.kinds import Extractor, Facts, Kind
 from assay.landing.rows import Rows
@@ -64,10 +64,7 @@ def _duel(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
         for side, key in (("king", "king_rows"), ("challenger", "challenger_rows"))
     ]
     request, cut, verdict = mapping(record, "request"), mapping(record, "slice"), mapping(record, "verdict")
-    extra = {key: value for key, value in record.items() if key not in _RECORD_KNOWN}
-    for name, part, known in (("request", request, _REQUEST_KNOWN), ("slice", cut, _SLICE_KNOWN)):
-        if not part.keys() <= known:
-            extra[name] = {key: value for key, value in part.items() if key not in known}
+    parts = (("request", request, _REQUEST_KNOWN), ("slice", cut, _SLICE_KNOWN))
     rows.emit(
         "sn120_duels", challenge_id, record.get("job_id"), *pick(request, _REQUEST_FIELDS),
         *pick(cut, _SLICE_FIELDS), dump(cut.get("dialects")), *pick(verdict, _VERDICT_FIELDS),
@@ -75,13 +72,14 @@ def _duel(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
         dump(verdict.get("gates")), dump(verdict.get("king")), dump(verdict.get("challenger")),
         dump(verdict.get("teacher")), dump(verdict or None), len(turn_ids),
         None if references is None else len(references), None if references is None else n_references,
-        *n_rows, rows.line_bytes, dump(extra or None),
+        *n_rows, rows.line_bytes, others(record, _RECORD_KNOWN, parts),
     )  # fmt: skip
 
 
 def _references(challenge_id: str, references: dict[str, Any], rows: Rows) -> int:
     emitted = 0
     for turn_id in references:
+        check_identity(turn_id, "teacher_refs key")
         for index, reference in enumerate(objects(references, turn_id) or ()):
             rows.emit(
                 "sn120_teacher_references", challenge_id, turn_id, index, *pick(reference, _REFERENCE_FIRST),
@@ -110,6 +108,8 @@ def _rows(challenge_id: str, side: str, published: list[dict[str, Any]] | None, 
 # A.3 manifests -------------------------------------------------------------------------------------------
 
 _MANIFEST_KNOWN = frozenset("corpus_epoch schema_version created_at index shards prev_manifest compat_shards".split())
+_MANIFEST_INDEX_FIELDS = ("key", "sha256", "n_turns")
+_MANIFEST_INDEX_KNOWN = frozenset(_MANIFEST_INDEX_FIELDS)
 _ENTRY_FIELDS = ("key", "sha256", "n_trajectories", "n_turns", "format", "active")
 _ENTRY_KNOWN = frozenset(_ENTRY_FIELDS)
 
@@ -125,8 +125,8 @@ def _manifest(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     index = mapping(record, "index")
     rows.emit(
         "sn120_manifests", *pick(record, ("corpus_epoch", "schema_version", "created_at")),
-        *pick(index, ("key", "sha256", "n_turns")), record.get("prev_manifest"), facts["is_pointer"] == "true",
-        n_entries, others(record, _MANIFEST_KNOWN),
+        *pick(index, _MANIFEST_INDEX_FIELDS), record.get("prev_manifest"), facts["is_pointer"] == "true",
+        n_entries, others(record, _MANIFEST_KNOWN, [("index", index, _MANIFEST_INDEX_KNOWN)]),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from assay.landing.faults import RefusedError
-from assay.landing.fields import array, mapping, objects, others, pick, text
+from assay.landing.fields import array, check_identity, mapping, objects, others, pick, text
 from assay.landing.json_text import dump
 from assay.landing.kinds import Extractor, Facts, Kind
 from assay.landing.rows import Rows
@@ -85,6 +85,7 @@ def _answers(record: dict[str, Any], side: str, table: str, keys: tuple[Any, ...
     distributions = mapping(record, "distributions")
     question_ids = dict.fromkeys((*answers, *explanations, *scores, *distributions))
     model = record.get("judge_model")
+    check_identity(model, "judge_model")
     for question_id in question_ids:
         rows.emit(
             table, *keys, side, model, question_id,
@@ -176,21 +177,18 @@ _REQUEST_KNOWN = frozenset(
 def _request(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     king, challenger = mapping(record, "previous_king"), mapping(record, "challenger")
     dataset, scoring = mapping(record, "dataset"), mapping(record, "scoring")
-    extra = {key: value for key, value in record.items() if key not in _REQUEST_KNOWN}
-    for name, part, known in (
+    parts = (
         ("previous_king", king, _MODEL_KNOWN),
         ("challenger", challenger, _MODEL_KNOWN - {"king_version"}),
         ("dataset", dataset, _DATASET_KNOWN),
         ("scoring", scoring, _SCORING_REQUEST_KNOWN),
-    ):
-        if not part.keys() <= known:
-            extra[name] = {key: value for key, value in part.items() if key not in known}
+    )
     rows.emit(
         "sn97_requests", facts["eval_run_id"], record.get("eval_run_id"), record.get("submission_id"),
         king.get("model_uri"), king.get("model_hash"), king.get("king_version"), challenger.get("model_uri"),
         challenger.get("model_hash"), *pick(dataset, _DATASET_FIELDS), array(dataset, "sample_ids"),
         scoring.get("judge_config_hash"), scoring.get("judge_count"), dump(scoring.get("allowed_scores")),
-        dump(record.get("gpu_request")), record.get("artifact_prefix"), dump(extra or None),
+        dump(record.get("gpu_request")), record.get("artifact_prefix"), others(record, _REQUEST_KNOWN, parts),
     )  # fmt: skip
 
 
@@ -235,6 +233,7 @@ _RUN_FIRST = ("eval_run_id", "submission_id", "challenger_won", "coronated", "ki
               "score_challenger", "win_margin")  # fmt: skip
 _RUN_CHALLENGER = ("finished_at", "model_uri", "hotkey", "uid")
 _RUN_KING = ("king_version", "model_uri", "hotkey", "uid")
+_RUN_KING_KNOWN = frozenset(_RUN_KING)
 _RUN_NUMBERS = ("total_turns", "valid_turns", "sample_count", "scored_sample_count", "king_vllm_errors",
                 "chal_vllm_errors", "judge_errors", "required_win_margin", "scoring_mode")  # fmt: skip
 _RUN_KNOWN = frozenset(
@@ -251,23 +250,30 @@ _DASHBOARD_KNOWN = frozenset("updated_at chain stats reign current_eval queue ev
 
 def _dashboard(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     for index, run in enumerate(objects(record, "eval_runs") or ()):
+        king = mapping(run, "king")
         rows.emit(
             "sn97_dashboard_runs", index, *pick(run, _RUN_FIRST), dump(run.get("pass_margins")),
-            *pick(run, _RUN_CHALLENGER), *pick(mapping(run, "king"), _RUN_KING), *pick(run, _RUN_NUMBERS),
-            dump(run.get("score_breakdown")), dump(run.get("artifacts")), others(run, _RUN_KNOWN),
+            *pick(run, _RUN_CHALLENGER), *pick(king, _RUN_KING), *pick(run, _RUN_NUMBERS),
+            dump(run.get("score_breakdown")), dump(run.get("artifacts")),
+            others(run, _RUN_KNOWN, [("king", king, _RUN_KING_KNOWN)]),
         )  # fmt: skip
     for index, fail in enumerate(objects(record, "fails") or ()):
         rows.emit(
             "sn97_dashboard_fails", index, *pick(fail, _FAIL_FIELDS), dump(fail.get("artifacts")),
             others(fail, _FAIL_KNOWN),
         )  # fmt: skip
-    for index, member in enumerate(objects(mapping(record, "reign"), "members") or ()):
+    reign, chain, stats = mapping(record, "reign"), mapping(record, "chain"), mapping(record, "stats")
+    for index, member in enumerate(objects(reign, "members") or ()):
         rows.emit("sn97_reign_members", index, *pick(member, _MEMBER_FIELDS), others(member, _MEMBER_KNOWN))
-    chain = mapping(record, "chain")
+    parts = (
+        ("reign", reign, frozenset({"members"})),
+        ("chain", chain, frozenset({"netuid", "judge_models"})),
+        ("stats", stats, frozenset({"evaluated"})),
+    )
     rows.emit(
         "sn97_dashboards", record.get("updated_at"), chain.get("netuid"), array(chain, "judge_models"),
-        mapping(record, "stats").get("evaluated"), dump(record.get("current_eval")), dump(record.get("queue")),
-        others(record, _DASHBOARD_KNOWN),
+        stats.get("evaluated"), dump(record.get("current_eval")), dump(record.get("queue")),
+        others(record, _DASHBOARD_KNOWN, parts),
     )  # fmt: skip
 
 
