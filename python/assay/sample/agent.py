@@ -1,7 +1,8 @@
 """A simulated agent: it chooses shell steps by skill and mood, and writes what an agent writes around them."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from assay.sample import rules
@@ -190,15 +191,15 @@ class Agent:
             if how == "cat -n" and lines > 45:
                 how = "cat | sed"
             return self.space.show(issue.path, how, first, min(lines, first + rng.randint(11, 16)))
-        how = rng.choices(("cat -n", "nl", "cat", "sed", "cat | sed"), (32, 8, 22, 28, 10))[0]
+        how = rng.choices(("cat -n", "nl", "cat", "sed", "cat | sed"), (36, 10, 24, 18, 12))[0]
         first = max(1, issue.line - rng.randint(8, 40))
-        return self.space.show(issue.path, how, first, min(lines, first + rng.randint(70, 150)))
+        return self.space.show(issue.path, how, first, min(lines, first + rng.randint(120, 220)))
 
     def _look(self, path: str) -> Step:
         rng = self.rng
         how = rng.choices(("cat", "head", "sed", "cat -n", "tail"), (40, 15, 25, 15, 5))[0]
         lines = self.space.line_count(path)
-        most = 12 if self.small else 170
+        most = 12 if self.small else 420
         if how in ("cat", "cat -n") and lines > most:
             how = "head"
         if how == "sed":
@@ -291,7 +292,7 @@ class Agent:
             if rng.random() < 0.2:
                 return "search", space.search_file(issue.fault.symbol, issue.path)
             where = rng.choice((None, issue.repository.package + "/"))
-            context = 0 if self.small else rng.choice((0, 0, 4, 8))
+            context = 0 if self.small else rng.choice((0, 6, 10, 14))
             return "search", space.search(issue.fault.symbol, where, context)
         if "read" not in seen:
             seen.add("read")
@@ -308,7 +309,7 @@ class Agent:
                 return "reproduce", space.pytest(issue.test_path, quiet=self.small or rng.random() < 0.4)
             return "reproduce", space.check()
         if "edited" not in seen:
-            if rng.random() < 0.16 + 0.25 * (1 - skill):
+            if rng.random() < (0.16 if self.small else 0.34) + 0.25 * (1 - skill):
                 return "look", self._look(self._other_module())
             if rng.random() < (1 - skill) * 0.25:
                 return "read", self._read_target()
@@ -333,7 +334,7 @@ class Agent:
             checks.append("diff")
         if checks and rng.random() < 0.5 + 0.45 * skill:
             return self._queued(rng.choice(checks))
-        if space.solved and rng.random() < (0.1 if left > 6 else 0.3 if left > 2 else 0.75):
+        if space.solved and rng.random() < (0.03 if left > 6 else 0.12 if left > 2 else 0.75):
             return "submit", Step(self.submit_command, "", 0, (("submit",),))
         return self._extra()
 
@@ -344,7 +345,7 @@ class Agent:
         if what == "view":
             self.seen.add("viewed")
             line = space.line_of(issue.path, issue.fault.good) or issue.line
-            reach = 4 if self.small else rng.randint(20, 60)
+            reach = 4 if self.small else rng.randint(40, 110)
             first, last = max(1, line - reach), min(space.line_count(issue.path), line + reach)
             return "review", space.show(issue.path, rng.choice(("sed", "cat | sed")), first, last)
         if what == "diff":
@@ -355,11 +356,12 @@ class Agent:
         if not issue.repository.has_pytest and self.tests_run > 1:
             return "verify", space.check()
         whole = rng.random() < 0.3
-        return "verify", space.pytest(None if whole else issue.test_path, self.small or rng.random() < 0.5)
+        quiet = self.small or rng.random() < 0.3
+        return "verify", space.pytest(None if whole else issue.test_path, quiet, rng.random() < 0.4)
 
     def _extra(self) -> tuple[str, Step]:
         rng, space, issue = self.rng, self.space, self.issue
-        pick = rng.randrange(10)
+        pick = rng.randrange(10 if self.small else 15)
         words = issue.repository.words
         if pick == 0:
             return "extra", space.log(rng.choice((5, 8)))
@@ -376,7 +378,7 @@ class Agent:
         if pick == 6 and "reproduce.py" in space.files:
             return "reproduce", space.run_script()
         if pick == 7:
-            return "verify", space.pytest(None, self.small or rng.random() < 0.5)
+            return "verify", space.pytest(None, self.small or rng.random() < 0.2, rng.random() < 0.4)
         return "look", self._look(self._other_module())
 
     # ---- writing
@@ -406,7 +408,7 @@ class Agent:
             parts.append(f"The expected value is {fault.expected}, the report shows {fault.actual}.")
             facts.append(("claim", "expected"))
         if not self.small:
-            for _ in range(rng.randint(0, 2)):
+            for _ in range(rng.randint(1, 4)):
                 parts.append(rng.choice(_FILLER).format(**slots))
         elif rng.random() < 0.2:
             parts.append(rng.choice(_FILLER).format(**slots))
@@ -503,8 +505,8 @@ class Agent:
             self.reason = "the output says so"
         return self._message(thought, step.command), step, claims, kind
 
-    def play(self, horizon: int, context: list[Turn]) -> Side:
-        """Play up to `horizon` scored turns after the context turns."""
+    def play(self, horizon: int, context: list[Turn], snapshots: "list[Agent] | None" = None) -> Side:
+        """Play up to `horizon` scored turns after the context; `snapshots` gets the agent before each turn."""
         rng = self.rng
         side = Side(turns=list(context))
         stop = horizon
@@ -534,6 +536,8 @@ class Agent:
             if places.get("no_bash") == index:
                 self._talk(side, last=index == horizon - 1)
                 continue
+            if snapshots is not None:
+                snapshots.append(self.fork(rng))
             special = self._special(index, places)
             if special is not None:
                 message, step = special
@@ -674,6 +678,14 @@ def system_prompt(issue: Issue) -> str:
     return _SYSTEM[len(issue.repository.name) % len(_SYSTEM)]
 
 
+@lru_cache(maxsize=256)
+def _test_log(issue: Issue) -> str:
+    step = Workspace(replace(issue, repository=replace(issue.repository, has_pytest=True)), "/build").pytest(
+        None, quiet=False, verbose=True
+    )
+    return f"$ {step.command}\n{step.body}"
+
+
 def task_text(issue: Issue, scale: str, submit_command: str) -> str:
     """The user message of a task: report, rules, submission."""
     fault, words = issue.fault, issue.repository.words
@@ -682,6 +694,13 @@ def task_text(issue: Issue, scale: str, submit_command: str) -> str:
         *statements, result = fault.check.split("; ")
         example = "\n".join([*(f">>> {s}" for s in statements), f">>> {result}", fault.actual])
         parts.append(
+            "\n\nThis came up while we moved the nightly import to the new machines. The old job ran with the "
+            f"same version of {words['name']} and the same files, but nobody had looked at this part of its "
+            f"output before. We compared the {words['things']} of three weeks by hand; every difference goes "
+            "back to the one behaviour described above, and working around it in our own code would hide it "
+            f"from the other users of {words['name']}. The tests that come with the package do not notice "
+            "it when they are run against the released wheel, because they are not part of it. This is what a "
+            f"checkout says:\n\n```console\n{_test_log(issue)}\n```"
             f"\n\nSteps to reproduce with {words['name']} 1.4.2:\n\n```python\n{example}\n```\n\n"
             f"Expected: `{fault.expected}`. We noticed this while importing the {words['things']} of a larger "
             f"{words['place']}; the {words['amount']} column looked off in the weekly report."

@@ -28,13 +28,13 @@ class Question:
 
 
 def _having(played: list[Played], name: str, *values: object, after: int = 0, before: int = 10**6) -> list[int]:
-    found = []
-    for turn, item in enumerate(played, start=1):
-        if not after < turn < before:
-            continue
-        if any(fact[0] == name and fact[1 : 1 + len(values)] == values for fact in item.facts):
-            found.append(turn)
-    return found
+    wanted = (name, *values)
+    size = len(wanted)
+    return [
+        turn
+        for turn, item in enumerate(played, start=1)
+        if after < turn < before and wanted in [fact[:size] for fact in item.facts]
+    ]
 
 
 def _shown(

@@ -236,7 +236,8 @@ def corruption(document: str, *, truncated: bool, abandoned: bool, reserved: boo
         return "output truncated mid-generation"
     if abandoned and ABANDON_SENTINEL in document:
         return "turn unusable after repeated attempts; the benchmark abandons here"
-    if reserved:
+    # Most documents hold none of these beginnings, and twelve searches of a long text are not free.
+    if reserved and any(start in document for start in ("<|", "<tool", "</tool", "<function=")):
         for token in RESERVED_TOKENS:
             if token in document:
                 return f"reserved template token in output: {token}"

@@ -3,15 +3,12 @@
 `Step.facts` says what a command showed or did; the invented judge reads facts, never the text.
 """
 
-import difflib
 from dataclasses import dataclass
 from functools import lru_cache
 
 from assay.sample.world import Issue
 
 Fact = tuple[object, ...]
-
-TAIL_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -25,13 +22,21 @@ class Step:
     timed_out: bool = False
 
 
-@lru_cache(maxsize=4096)
-def number_lines(text: str) -> str:
-    """What `cat -n` and `nl -ba` both print of a text, without the final line end."""
+@lru_cache(maxsize=2048)
+def lines_of(text: str, numbered: bool) -> tuple[str, ...]:
+    """The lines of a text, with the numbers of `cat -n` and `nl -ba` (which print the same) if asked."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    return "\n".join(f"{index:6d}\t{line}" for index, line in enumerate(lines, start=1))
+    if numbered:
+        return tuple(f"{index:6d}\t{line}" for index, line in enumerate(lines, start=1))
+    return tuple(lines)
+
+
+@lru_cache(maxsize=1024)
+def test_names(text: str) -> tuple[str, ...]:
+    """Names of the test functions of a file, in order."""
+    return tuple(line[4:].split("(")[0] for line in text.split("\n") if line.startswith("def test_"))
 
 
 def sed_pattern(text: str) -> str:
@@ -42,6 +47,33 @@ def sed_pattern(text: str) -> str:
 def sed_replacement(text: str) -> str:
     """Escape a fragment for the right side of a sed expression."""
     return "".join("\\" + c if c in "\\/&" else c for c in text)
+
+
+def _hunks(old: list[str], new: list[str]) -> list[str]:
+    """Unified hunks of two texts with the same number of lines: every edit here is line for line."""
+    changed = [index for index, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
+    groups: list[list[int]] = []
+    for index in changed:
+        if groups and index - groups[-1][-1] <= 6:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    out = []
+    for group in groups:
+        first, last = max(0, group[0] - 3), min(len(old), group[-1] + 4)
+        out.append(f"@@ -{first + 1},{last - first} +{first + 1},{last - first} @@")
+        place = first
+        while place < last:
+            if old[place] == new[place]:
+                out.append(" " + old[place])
+                place += 1
+                continue
+            end = place
+            while end < last and old[end] != new[end]:
+                end += 1
+            out += ["-" + line for line in old[place:end]] + ["+" + line for line in new[place:end]]
+            place = end
+    return out
 
 
 class Workspace:
@@ -127,12 +159,12 @@ class Workspace:
             if "\x00" in text:
                 rows.append(f"grep: {shown}: binary file matches")
                 continue
-            lines = text.split("\n")
+            lines = lines_of(text, False)
             for number, line in enumerate(lines, start=1):
                 if word in line:
                     rows.append(f"{shown}:{number}:{line}")
                     for offset in range(1, context + 1):
-                        if number + offset <= len(lines) - 1:
+                        if number + offset <= len(lines):
                             rows.append(f"{shown}-{number + offset}-{lines[number + offset - 1]}")
         option = f" -A{context}" if context else ""
         command = f'grep -rn{option} "{word}" {where}'
@@ -164,9 +196,9 @@ class Workspace:
             return self._missing(
                 command, "sed: can't read" if how == "sed" else how.split()[0], path, 2 if how == "sed" else 1
             )
-        total = text.count("\n")
         numbered = how in ("cat -n", "nl", "cat | sed")
-        lines = (number_lines(text) if numbered else text.rstrip("\n")).split("\n")
+        lines = lines_of(text, numbered)
+        total = len(lines)
         if how == "head":
             first, lines = 1, lines[:end]
         elif how == "tail":
@@ -328,11 +360,11 @@ class Workspace:
         )
         return Step("python reproduce.py", text, 1, (("reproduce", False),))
 
-    def pytest(self, path: str | None, quiet: bool) -> Step:
+    def pytest(self, path: str | None, quiet: bool, verbose: bool = False) -> Step:
         """Run one test file, or all; the planted fault fails exactly its own test."""
         issue = self.issue
         paths = [path] if path else sorted(p for p in self.files if p.startswith("tests/test_"))
-        command = "python -m pytest" + (f" {path}" if path else "") + (" -q" if quiet else "")
+        command = "python -m pytest" + (f" {path}" if path else "") + (" -q" if quiet else " -v" if verbose else "")
         if not issue.repository.has_pytest:
             return Step(command, "/usr/bin/python: No module named pytest", 1, (("fail",),))
         missing = [p for p in paths if p not in self.files]
@@ -343,9 +375,7 @@ class Workspace:
                 4,
                 (("fail",),),
             )
-        names = {
-            p: [n[4:].split("(")[0] for n in self.files[p].split("\n") if n.startswith("def test_")] for p in paths
-        }
+        names = {p: test_names(self.files[p]) for p in paths}
         total = sum(len(n) for n in names.values())
         if self.broken and (path is None or path == issue.test_path):
             text = (
@@ -367,6 +397,12 @@ class Workspace:
             out += [f"rootdir: {self.root}", "configfile: pyproject.toml", f"collected {total} items", ""]
             done = 0
             for p in paths:
+                if verbose:
+                    for n in names[p]:
+                        done += 1
+                        mark = "FAILED" if n == failing else "PASSED"
+                        out.append(f"{p}::{n} {mark}".ljust(73) + f"[{100 * done // total:3d}%]")
+                    continue
                 done += len(names[p])
                 out.append(f"{p} {marks[p]}".ljust(73) + f"[{100 * done // total:3d}%]")
             out.append("")
@@ -404,9 +440,9 @@ class Workspace:
         """The patch of all tracked changes, in git's form."""
         out = []
         for path in self.changed():
-            old, new = self.issue.files[path].splitlines(), self.files[path].splitlines()
-            out.append(f"diff --git a/{path} b/{path}")
-            out += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="")
+            old, new = self.issue.files[path].split("\n")[:-1], self.files[path].split("\n")[:-1]
+            out += [f"diff --git a/{path} b/{path}", f"--- a/{path}", f"+++ b/{path}"]
+            out += _hunks(old, new)
         return "\n".join(out)
 
     def diff(self) -> Step:

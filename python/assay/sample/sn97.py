@@ -208,22 +208,24 @@ def dataset_row(seed: int, number: int, scale: str) -> Row:
     issue = tasks[rng.randrange(len(tasks))]
     source, form, _ = _weighted(rng, _SOURCES)
     phase = _weighted(rng, (("cold", 65), ("pre_edit", 15), ("at_edit", 20)))[0]
-    stream = f"{seed}:row:{number}:reference"
-    agent = Agent(issue, random.Random(stream), skill=0.93, form=form, scale=scale, submit_command="echo @SUBMIT@")
-    trial = Agent(issue, random.Random(stream), skill=0.93, form=form, scale=scale, submit_command="echo @SUBMIT@")
-    whole = trial.play(14, [])
+    agent = Agent(
+        issue,
+        random.Random(f"{seed}:row:{number}:reference"),
+        skill=0.93,
+        form=form,
+        scale=scale,
+        submit_command="echo @SUBMIT@",
+    )
+    before: list[Agent] = []
+    whole = agent.play(14, [], before)
     first_edit = next((i for i, p in enumerate(whole.played, 1) if p.kind == "edit"), 3)
     taken = {"cold": rng.randint(1, 2), "pre_edit": max(1, first_edit - 2), "at_edit": first_edit}[phase]
-    taken = min(taken, 6 if scale == "full" else 3, max(1, len(whole.played) - 2))
-    context: list[Record] = []
-    for index in range(taken):
-        message, step, _, _ = agent.step(index, 14)
-        context.append({"role": "assistant", "content": message})
-        context.append({"role": "user", "content": agent.observe(step)})
+    taken = min(taken, 8 if scale == "full" else 3, max(1, len(whole.played) - 2))
+    context = [{"role": turn["role"], "content": turn["content"]} for turn in whole.turns[: 2 * taken]]
     rest = Side(whole.turns, whole.played[taken:], whole.bodies[taken:])
     shard = 100 + number % 23
     sample_id = f"{source}/data/train-{shard:05d}.parquet:{number * 7 % 1300}:{taken}"
-    return Row(sample_id, issue, form, phase, taken, agent, context, rest)
+    return Row(sample_id, issue, form, phase, taken, before[taken], context, rest)
 
 
 def submission(salt: str, sample_id: str, protocol: bool) -> tuple[str, str, str]:
@@ -534,6 +536,13 @@ def _prose_words(side: Side) -> int:
     return words
 
 
+def _blocks(document: str, side: Side) -> list[str]:
+    """The candidate blocks of a document, split by the rule only where a text could mislead it."""
+    if document.count("------") == 2 * sum(not turn.get("retry_feedback") for turn in side.turns):
+        return [turn["content"].rstrip() for turn in side.turns if turn.get("score_target")]
+    return rules.strict_blocks(document)
+
+
 def judge_side(
     plan: Plan,
     draft: Draft,
@@ -550,14 +559,16 @@ def judge_side(
     """Judge one side the way the era does: zeroing first, then answers, gate, rates, halving."""
     era = plan.era
     document = rules.render_document(side.turns, drop_feedback=not era.documents)
-    halved = era.amputation and rules.amputated(document)
+    # Reading the whole document is only worth it where some turn starts that way.
+    suspect = any("</think>" in turn["content"][:40] for turn in side.turns if turn.get("score_target"))
+    halved = era.amputation and suspect and rules.amputated(document)
     reason = rules.corruption(document, truncated=era.truncation, abandoned=era.abandonment, reserved=era.reserved)
     extra: Record = {}
     if reason:
         extra = {"corrupted": True, "corruption_reason": reason}
     elif era.loop:
         variant, ratio, run = era.loop
-        commands = rules.loop_commands(rules.strict_blocks(document), side.bodies, variant)
+        commands = rules.loop_commands(_blocks(document, side), side.bodies, variant)
         loop = rules.loop_verdict(commands, ratio, run)
         if loop:
             reason = loop["explanation"]

@@ -611,6 +611,43 @@ def parse_flags_$aspect(text):
 ''',
 )
 
+_HELPER_TESTS = (
+    """
+def test_chunked_$aspect():
+    parts = list(subject.chunked_$aspect([1, 2, 3, 4, 5], 2))
+    assert parts == [[1, 2], [3, 4], [5]]
+""",
+    "",
+    """
+def test_difference_$aspect():
+    before, after = {"a": 1, "b": 2}, {"b": 3, "c": 4}
+    assert subject.difference_$aspect(before, after) == (["c"], ["a"], ["b"])
+""",
+    """
+def test_normalise_$aspect():
+    assert subject.normalise_$aspect("  North_East  Side ") == "north-east-side"
+""",
+    """
+def test_${aspect}_log_forgets_the_oldest():
+    log = subject.${Thing}${Aspect}Log(size=2)
+    for number in range(3):
+        log.add("seen", number=number)
+    assert log.matching("seen") == [{"number": 1}, {"number": 2}]
+""",
+    """
+def test_convert_$aspect():
+    assert subject.convert_$aspect(2.0, source="k$unit") == 2000.0
+""",
+    """
+def test_window_$aspect():
+    assert subject.window_$aspect(list("abcdef"), 1, 4) == ["b", "c", "d"]
+""",
+    """
+def test_parse_flags_$aspect():
+    assert subject.parse_flags_$aspect("a, -b,") == {"a": True, "b": False}
+""",
+)
+
 _ASPECTS = ("region", "season", "origin", "status", "batch", "owner", "channel", "period", "grade", "origin_code")
 
 _MODULES: dict[str, str] = {
@@ -857,7 +894,7 @@ def _fill(text: str, words: dict[str, str]) -> str:
     return Template(text).safe_substitute(words)
 
 
-def _test_file(module: str, words: dict[str, str]) -> str:
+def _test_file(module: str, words: dict[str, str], checks: list[str]) -> str:
     symbols = [fault[2] for fault in _FAULTS if fault[1] == module]
     names = dict.fromkeys(
         words["Thing"] + {"store": "Store", "client": "Client"}[module] if module in ("store", "client") else symbol
@@ -867,6 +904,8 @@ def _test_file(module: str, words: dict[str, str]) -> str:
         names = dict.fromkeys([*names, "parse_line"])
     lines = [f'"""Tests of {words["package"]}.{module}."""', ""]
     lines.append(f"from {words['package']}.{module} import {', '.join(_fill(name, words) for name in names)}")
+    if checks:
+        lines.append(f"from {words['package']} import {module} as subject")
     lines.append("from helpers import error_line, pauses, ties, two_per_page  # noqa: F401")
     for fault in _FAULTS:
         if fault[1] != module:
@@ -876,6 +915,8 @@ def _test_file(module: str, words: dict[str, str]) -> str:
         lines += ["", "", f"def test_{fault[0]}():"]
         lines += [f"    {statement}" for statement in statements]
         lines.append(f"    assert {result} == {_fill(fault[10], words)}")
+    for check in checks:
+        lines += ["", "", *check.strip("\n").split("\n")]
     lines += ["", "", f"def test_{module}_has_documentation():"]
     lines.append(f"    assert __import__({words['package'] + '.' + module!r}, fromlist=['x']).__doc__")
     return "\n".join(lines) + "\n"
@@ -933,12 +974,15 @@ def repositories(scale: str) -> tuple[Repository, ...]:
         files: dict[str, str] = {}
         for position, (module, core) in enumerate(_MODULES.items()):
             text = _fill(core, words)
-            for step in range(17 + (index + position) % 5 if scale == "full" else 0):
+            checks: list[str] = []
+            for step in range(26 + (index + position) % 5 if scale == "full" else 0):
                 aspect = _ASPECTS[(index + position * 2 + step // len(_HELPERS)) % len(_ASPECTS)]
-                helper = _HELPERS[(index * 3 + position + step) % len(_HELPERS)]
-                text += _fill(helper, words | {"aspect": aspect, "Aspect": aspect.capitalize()})
+                number = (index * 3 + position + step) % len(_HELPERS)
+                local = words | {"aspect": aspect, "Aspect": aspect.capitalize()}
+                text += _fill(_HELPERS[number], local)
+                checks.append(_fill(_HELPER_TESTS[number], local))
             files[f"{package}/{module}.py"] = text
-            files[f"tests/test_{module}.py"] = _test_file(module, words)
+            files[f"tests/test_{module}.py"] = _test_file(module, words, [c for c in checks if c][:9])
         for path, text in (
             (f"{package}/__init__.py", _INIT),
             (f"{package}/cli.py", _CLI),
