@@ -374,7 +374,7 @@ class Agent:
         if pick == 4:
             return "extra", space.status()
         if pick == 5:
-            return "extra", space.search("def ", f"tests/test_{issue.module}.py")
+            return "extra", space.search_file("def ", issue.test_path)
         if pick == 6 and "reproduce.py" in space.files:
             return "reproduce", space.run_script()
         if pick == 7:
