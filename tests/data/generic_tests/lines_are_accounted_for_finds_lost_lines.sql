@@ -1,6 +1,6 @@
--- whole: 2 rows. refused: 1 row and 1 quarantined line (named twice). lost: 2 lines, 1 row. unread: 3 lines,
--- none accounted for. stray: rows of a file that is not of this kind. uncounted: a null count. empty: nothing.
--- other: a file of another kind, whose lines are not this model's.
+-- whole: 2 rows. refused: 1 row and 1 quarantined line (named twice). lost: 2 lines, 1 row.
+-- unread: 3 lines and nothing else. stray: rows of a file not of this kind. uncounted: a null count.
+-- empty: nothing, rightly. other: a file of another kind, whose lines are not this model's.
 with found as (
     {{ test_lines_are_accounted_for(
         "(values ('whole'), ('whole'), ('refused'), ('lost'), ('stray'), ('uncounted')) as t (artifact_id)",
