@@ -160,12 +160,15 @@ class Workspace:
                 rows.append(f"grep: {shown}: binary file matches")
                 continue
             lines = lines_of(text, False)
+            shown_to = -1
             for number, line in enumerate(lines, start=1):
                 if word in line:
+                    if context and rows and number > shown_to + 1:
+                        rows.append("--")
                     rows.append(f"{shown}:{number}:{line}")
-                    for offset in range(1, context + 1):
-                        if number + offset <= len(lines):
-                            rows.append(f"{shown}-{number + offset}-{lines[number + offset - 1]}")
+                    shown_to = number + context
+                elif number <= shown_to:
+                    rows.append(f"{shown}-{number}-{line}")
         option = f" -A{context}" if context else ""
         command = f'grep -rn{option} "{word}" {where}'
         return Step(command, "\n".join(rows), 0 if rows else 1, (("search", word),) if rows else (("fail",),))

@@ -1,11 +1,32 @@
-"""One small tree for all tests of the generator."""
+"""One small tree for all tests of the generator, and how to make another."""
 
+import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sample_tree import OPTIONS, generate
+from assay.sample import command
+
+OPTIONS = ["--runs", "9", "--samples", "4", "--scale", "small", "--seed", "97", "--turns", "12"]
+
+
+def _generate(out: Path, *options: str) -> Path:
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    assert command.run(parser.parse_args(["--out", str(out), *options])) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def generate() -> Callable[..., Path]:
+    return _generate
+
+
+@pytest.fixture(scope="session")
+def options() -> list[str]:
+    return OPTIONS
 
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return generate(tmp_path_factory.mktemp("sample") / "tree", *OPTIONS)
+    return _generate(tmp_path_factory.mktemp("sample") / "tree", *OPTIONS)

@@ -4,12 +4,12 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from assay.cli import main
 from assay.sample import sn97
-from sample_tree import OPTIONS, generate
 
 
 def digests(root: Path) -> dict[str, str]:
@@ -20,20 +20,22 @@ def digests(root: Path) -> dict[str, str]:
     }
 
 
-def test_same_arguments_give_the_same_bytes_in_another_process_with_two_workers(tree: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "assay.cli", "sample", "--out", str(tmp_path / "t"), *OPTIONS, "--workers", "2"]
+def test_same_arguments_give_the_same_bytes_in_another_process_with_two_workers(
+    tree: Path, options: list[str], tmp_path: Path
+) -> None:
+    words = [sys.executable, "-m", "assay.cli", "sample", "--out", str(tmp_path / "t"), *options, "--workers", "2"]
     subprocess.run(words, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": "7"})
     assert digests(tmp_path / "t") == digests(tree)
 
 
-def test_another_seed_gives_other_bytes(tree: Path, tmp_path: Path) -> None:
+def test_another_seed_gives_other_bytes(tree: Path, generate: Callable[..., Path], tmp_path: Path) -> None:
     other = generate(
         tmp_path / "t", "--runs", "1", "--samples", "2", "--seed", "98", "--scale", "small", "--sources", "sn97"
     )
     assert not set(os.listdir(other / "sn97/runs")) & set(os.listdir(tree / "sn97/runs"))
 
 
-def test_eras_and_sources_can_be_chosen(tmp_path: Path) -> None:
+def test_eras_and_sources_can_be_chosen(generate: Callable[..., Path], tmp_path: Path) -> None:
     root = generate(
         tmp_path / "t",
         "--runs",

@@ -38,15 +38,15 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_all_source_parses() -> None:
-    for scale in ("small", "full"):
-        for repository in repositories(scale):
-            for path, text in repository.files.items():
-                if path.endswith(".py"):
-                    ast.parse(text)
-        for issue in issues(scale):
-            ast.parse(issue.files[issue.path])
-            assert issue.fault.bad in issue.files[issue.path].split("\n")[issue.line - 1]
-            ast.parse(issue.files[issue.path].replace(issue.fault.bad, issue.fault.wrong))
+    for repository in [*repositories("small"), *repositories("full")[::4]]:
+        for path, text in repository.files.items():
+            if path.endswith(".py"):
+                ast.parse(text)
+    for issue in issues("small"):
+        planted = issue.files[issue.path]
+        assert issue.fault.bad in planted.split("\n")[issue.line - 1]
+        ast.parse(planted)
+        ast.parse(planted.replace(issue.fault.bad, issue.fault.wrong))
     assert len({issue.key for issue in issues("full")}) == len(issues("full")) == 192
 
 
