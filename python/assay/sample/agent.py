@@ -163,6 +163,7 @@ class Agent:
         self.queue: list[str] = []
         self.loop_step: Step | None = None
         self.alternate: list[Step] = []
+        self.told = {"cause": 0, "expected": 0}
 
     def fork(self, rng: random.Random, **changes: Any) -> "Agent":
         """Return an agent that goes on from here with its own stream, skill and style."""
@@ -186,11 +187,11 @@ class Agent:
         issue, rng = self.issue, self.rng
         lines = self.space.line_count(issue.path)
         if self.small:
-            first = max(1, issue.line - rng.randint(4, 9))
+            first = max(1, issue.line - rng.randint(3, 7))
             how = rng.choice(("sed", "cat | sed", "cat | sed", "sed", "cat -n"))
-            if how == "cat -n" and lines > 45:
+            if how == "cat -n" and (lines > 45 or rng.random() < 0.7):
                 how = "cat | sed"
-            return self.space.show(issue.path, how, first, min(lines, first + rng.randint(11, 16)))
+            return self.space.show(issue.path, how, first, min(lines, first + rng.randint(7, 10)))
         how = rng.choices(("cat -n", "nl", "cat", "sed", "cat | sed"), (36, 10, 24, 18, 12))[0]
         first = max(1, issue.line - rng.randint(8, 40))
         return self.space.show(issue.path, how, first, min(lines, first + rng.randint(120, 220)))
@@ -199,7 +200,7 @@ class Agent:
         rng = self.rng
         how = rng.choices(("cat", "head", "sed", "cat -n", "tail"), (40, 15, 25, 15, 5))[0]
         lines = self.space.line_count(path)
-        most = 12 if self.small else 420
+        most = 9 if self.small else 420
         if how in ("cat", "cat -n") and lines > most:
             how = "head"
         if how == "sed":
@@ -401,16 +402,20 @@ class Agent:
             parts.append(rng.choice(_AFTER_FAILURE).format(reason=self.reason).strip())
         parts.append(rng.choice(_OPEN[kind]).format(**slots))
         understood = "read" in self.seen and kind in ("edit", "reproduce", "review", "submit", "tests")
-        if understood and rng.random() < 0.15 + 0.55 * self.skill:
+        often = 2 if self.small else 4
+        if understood and self.told["cause"] < often and rng.random() < 0.15 + 0.55 * self.skill:
+            self.told["cause"] += 1
             parts.append(f"The cause is that {fault.cause}.")
             facts.append(("claim", "cause"))
-        if kind in ("reproduce", "verify", "edit", "submit") and rng.random() < 0.2 + 0.4 * self.skill:
+        telling = kind in ("reproduce", "verify", "edit", "submit") and self.told["expected"] < often
+        if telling and rng.random() < 0.2 + 0.4 * self.skill:
+            self.told["expected"] += 1
             parts.append(f"The expected value is {fault.expected}, the report shows {fault.actual}.")
             facts.append(("claim", "expected"))
         if not self.small:
             for _ in range(rng.randint(1, 4)):
                 parts.append(rng.choice(_FILLER).format(**slots))
-        elif rng.random() < 0.2:
+        elif rng.random() < 0.1:
             parts.append(rng.choice(_FILLER).format(**slots))
         return " ".join(parts), facts
 

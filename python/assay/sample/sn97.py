@@ -343,7 +343,8 @@ def drafts(plan: Plan) -> Iterator[Draft]:
             line += 1
             sample_id = row.sample_id + (f"#r{rollout}" if era.rollouts > 1 else "")
             stream = random.Random(f"{plan.seed}:run:{plan.index}:line:{line}")
-            horizon = stream.choice(era.horizons)
+            # At small scale the shortest horizon comes twice as often: fewer turns, same strata.
+            horizon = stream.choice(era.horizons + (era.horizons[:1] if plan.scale == "small" else ()))
             errors: dict[str, str | None] = {"previous_king": None, "challenger": None}
             if line in broken:
                 side = stream.choice(("previous_king", "challenger"))
@@ -640,7 +641,7 @@ def judge_side(
 
 
 def _reference_text(row: Row, scale: str) -> str:
-    steps, number, limit = [], 0, 900 if scale == "full" else 160
+    steps, number, limit = [], 0, 900 if scale == "full" else 120
     for turn in row.reference.turns:
         if turn["role"] == "assistant":
             number += 1
@@ -649,7 +650,7 @@ def _reference_text(row: Row, scale: str) -> str:
             steps.append(
                 f"ENVIRONMENT OBSERVATION:\n{turn['content'][:limit].replace('@SUBMIT@', rules.CANONICAL_MARKER)}"
             )
-    return "\n\n".join(steps if scale == "full" else steps[:4])
+    return "\n\n".join(steps if scale == "full" else steps[:2])
 
 
 def _question_source(plan: Plan, draft: Draft, rng: random.Random, count: int, gate: bool) -> Record:
@@ -1302,7 +1303,7 @@ def _write_fault(root: Path, seed: int, scale: str, kind: str) -> tuple[Record, 
             {"role": "system", "content": system_prompt(row.issue)},
             {"role": "user", "content": task_text(row.issue, scale, typed)},
         ]
-        side = agent.play(32 if scale == "full" else 9, start + row.context)
+        side = agent.play(32 if scale == "full" else 4, start + row.context)
         if kind == "empty_reply" and sample == 0:
             last = [t for t in side.turns if t.get("score_target")][-1]
             last["content"] = ""
