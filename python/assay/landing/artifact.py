@@ -1,6 +1,7 @@
 """One artifact from its bytes to its parquet files and its row of `artifacts`."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,33 +120,36 @@ def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes:
     _read_through(source)
     number = 0
     try:
-        # Opened here, since a name that is not UTF-8 cannot be handed on.
-        with artifact.path.open("rb") as handle, pq.ParquetFile(handle) as file:
-            wanted = _PARQUET_COLUMNS[artifact.source]
-            columns = [name for name in _column_names(file) if name in wanted]
-            for batch in file.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns):
-                for index in range(batch.num_rows):
-                    number += 1
-                    rows.take(
-                        Line(number, 0, b""),
-                        lambda: _extract(artifact, _parquet_row(batch, index, rows.counts), rows),  # noqa: B023
-                    )
-                rows.flush()
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
+        for batch in _batches(artifact):
+            for index in range(batch.num_rows):
+                number += 1
+                rows.take(
+                    Line(number, 0, b""),
+                    lambda: _extract(artifact, _parquet_row(batch, index, rows.counts), rows),  # noqa: B023
+                )
+            rows.flush()
+    except RefusedError as fault:
         number += 1
-        reason = str(error).partition("\n")[0][:300]
-        rows.refuse(Line(number, 0, b""), RefusedError("invalid_parquet", reason))
+        rows.refuse(Line(number, 0, b""), fault)
     return number, 0
 
 
-def _column_names(file: pq.ParquetFile) -> list[str]:
+def _batches(artifact: Artifact) -> Iterator[pa.RecordBatch]:
+    """The file's batches up to the first fault of the library, which becomes a `RefusedError`."""
+    wanted = _PARQUET_COLUMNS[artifact.source]
     try:
-        names: list[str] = file.schema_arrow.names
-    except UnicodeDecodeError:
-        raise pa.ArrowInvalid("a column name is not UTF-8") from None
-    return names
+        # Opened here, since a name that is not UTF-8 cannot be handed on.
+        with artifact.path.open("rb") as handle, pq.ParquetFile(handle) as file:
+            columns = [name for name in file.schema_arrow.names if name in wanted]
+            yield from file.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns)
+    except _PARQUET_FAULTS as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise RefusedError("invalid_parquet", str(error).partition("\n")[0]) from None
+
+
+# A damaged footer comes out as nearly any of python's own faults too, for example a column name that is not UTF-8.
+_PARQUET_FAULTS = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError)
 
 
 def _parquet_row(batch: pa.RecordBatch, index: int, counts: TextCounts) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import json
-import os
 import random
 import zlib
 from pathlib import Path
@@ -594,7 +593,8 @@ def test_damage_in_the_middle_keeps_every_line_before_it(tree: Tree) -> None:
             pieces.append(stream.decompress(bytes([byte])))
     text = b"".join(pieces)
     # What inflates behind the damage may be noise; every whole line before it is there.
-    n_sound = content[: len(os.path.commonprefix([text, content]))].count(b"\n")
+    n_equal = next(index for index, (one, other) in enumerate(zip(text, content, strict=False)) if one != other)
+    n_sound = content[:n_equal].count(b"\n")
     assert 1_000 < n_sound < 2_000
     assert tree.values("own_trajectories", "line")[:n_sound] == list(range(1, n_sound + 1))
     line, offset, reason = tree.refused()[-1]
