@@ -6,4 +6,5 @@ from assay.landing.step import landing_step
 def model(dbt, session):
     """Run the landing step; a fault is left for the post-hook, which can say it in one sentence."""
     dbt.config(materialized="table")
-    return landing_step(session, dbt.config.get("raw_root"), dbt.config.get("landing"), dbt.config.get("max_line_megabytes"))
+    config = dbt.config.get
+    return landing_step(session, config("raw_root"), config("landing"), config("max_line_megabytes"))

@@ -1,9 +1,9 @@
 """The landing step as a build runs it: in a process of its own, with its result as views of the warehouse."""
 
 import os
-import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -18,41 +18,50 @@ def landing_step(
 ) -> duckdb.DuckDBPyRelation:
     """Land `raw_root` into `folder`, (re)create the views over it and return the `artifacts` relation.
 
-    Landing runs as a process of its own, so that its memory ends with it and its pool never meets the threads of
-    the caller. A fault the user can act on is one sentence in table `landing.fault`, which has no row otherwise;
-    the relation is then empty.
+    A fault the user can act on is left in the warehouse (`leave_fault`); the relation is then empty.
     """
-    session.execute(f"create schema if not exists {SCHEMA}")
-    session.execute(f"create or replace table {SCHEMA}.fault (sentence varchar)")
-    sentence = _land(raw_root, folder, max_line_megabytes)
-    if sentence is not None:
-        session.execute(f"insert into {SCHEMA}.fault values (?)", [sentence])
+    command = ["-m", "assay.cli", "land", raw_root, "--out", folder]
+    command += ["--max-line-megabytes", str(max_line_megabytes)]
+    if workers := os.environ.get("ASSAY_THREADS"):
+        command += ["--workers", workers]
+    fault = run_apart(command)
+    leave_fault(session, fault)
+    if fault is not None:
         return session.from_arrow(ARTIFACTS.empty_table())
-    root = Path(folder).resolve()
-    for name in (*TABLES, "artifacts", "quarantine"):
-        pattern = _quoted(f"{_literal(str(root / name))}/*.parquet")
-        session.execute(f"create or replace view {SCHEMA}.{name} as select * from read_parquet({pattern})")
+    publish(session, folder, (*TABLES, "artifacts", "quarantine"))
     return session.sql(f"select * from {SCHEMA}.artifacts order by artifact_id")
 
 
-def _land(raw_root: str, folder: str, max_line_megabytes: int) -> str | None:
-    workers = os.environ.get("ASSAY_THREADS", "")
-    # UTF-8 on both ends, so that any file name in a message survives whatever the locale is.
-    command = [sys.executable, "-X", "utf8", "-m", "assay.cli", "land", raw_root, "--out", folder]
-    command += ["--max-line-megabytes", str(max_line_megabytes)]
-    if workers:
-        command += ["--workers", workers]
-    finished = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+def run_apart(arguments: list[str], standard_input: str | None = None) -> str | None:
+    """Run Python with these arguments and return its fault as one sentence, or None.
+
+    A process of its own gives its memory back when it ends, and its pool never meets the threads of the caller.
+    """
+    finished = subprocess.run(
+        [sys.executable, *arguments],
+        input=standard_input,
+        stdin=None if standard_input is not None else subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if finished.returncode == 0:
         return None
-    last_words = finished.stderr.strip().splitlines() or [f"landing ended with code {finished.returncode}"]
+    last_words = finished.stderr.strip().splitlines() or [f"the step ended with code {finished.returncode}"]
     return last_words[-1].removeprefix("assay: ")
 
 
-def _literal(path: str) -> str:
-    """A path as a glob pattern that means this path alone."""
-    return re.sub(r"([\[*?])", r"[\1]", path)
+def leave_fault(session: duckdb.DuckDBPyConnection, fault: str | None) -> None:
+    """Write the fault, if there is one, where the model's post-hook `stop_on_fault` looks for it."""
+    session.execute(f"create schema if not exists {SCHEMA}")
+    session.execute(f"create or replace table {SCHEMA}.fault (sentence varchar)")
+    if fault is not None:
+        session.execute(f"insert into {SCHEMA}.fault values (?)", [fault])
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def publish(session: duckdb.DuckDBPyConnection, folder: str, names: Iterable[str]) -> None:
+    """(Re)create a view for every named sub-folder of parquet files, by its absolute path."""
+    root = Path(folder).resolve()
+    for name in names:
+        pattern = "'" + str(root / name / "*.parquet").replace("'", "''") + "'"
+        session.execute(f"create or replace view {SCHEMA}.{name} as select * from read_parquet({pattern})")

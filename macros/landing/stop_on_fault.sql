@@ -1,8 +1,8 @@
 {#
-    Ends the build with the one sentence that the landing step left in `landing.fault`, for example that the raw
+    Ends the build with the one sentence that a step of its own process left in `landing.fault`, for example that the raw
     root does not exist. A Python model that raised would show the user a traceback instead.
 #}
-{% macro stop_on_landing_fault() -%}
+{% macro stop_on_fault() -%}
     {%- if execute -%}
         {%- set faults = run_query('select sentence from landing.fault') -%}
         {%- if faults.rows | length > 0 -%}

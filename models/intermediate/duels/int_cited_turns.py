@@ -1,0 +1,17 @@
+"""Reads the turns that every judge's explanation cites, as a stream."""
+
+import pyarrow as pa
+from assay.citations import cite, cited_schema
+
+
+def model(dbt, session):
+    """One row an (answer, cited number); only answers whose explanation cites something have rows."""
+    dbt.config(materialized="table")
+    explanations = (
+        dbt.ref("int_duel_answers")
+        .filter("explanation <> ''")
+        .project("eval_run_id, sample_id, rollout, side, judge_index, question_id, explanation")
+        .order("eval_run_id, sample_id, rollout, side, judge_index, question_id")
+    )
+    reader = explanations.to_arrow_reader(4096)
+    return pa.RecordBatchReader.from_batches(cited_schema(reader.schema), (cite(batch) for batch in reader))

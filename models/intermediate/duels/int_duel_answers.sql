@@ -1,0 +1,117 @@
+with sides as (
+
+    select * from {{ ref('int_duel_sides') }}
+
+),
+
+questions as (
+
+    select * from {{ ref('stg_sn97__questions') }}
+
+),
+
+judge_results as (
+
+    select * from {{ ref('stg_sn97__judge_results') }}
+
+),
+
+answers as (
+
+    select * from {{ ref('stg_sn97__answers') }}
+
+),
+
+-- Every question of the line before every judge of the side; an answer that names no question of the line is not one.
+asked as (
+
+    select
+        sides.eval_run_id,
+        sides.sample_id,
+        sides.rollout,
+        sides.side,
+        sides.scoring_artifact_id,
+        sides.scoring_line,
+        sides.scored,
+        sides.zeroed,
+        sides.n_turns,
+        sides.n_judges,
+        sides.run_state,
+        judge_results.judge_index,
+        judge_results.judge_model,
+        judge_results.parse_ok,
+        questions.question_index,
+        questions.question_id,
+        questions.tag,
+        questions.requires,
+        questions.category,
+        questions.text as question,
+        row_number() over (
+            partition by
+                sides.scoring_artifact_id, sides.scoring_line, sides.side,
+                judge_results.judge_index, questions.question_id
+            order by questions.question_index
+        ) as nth_of_id
+    from sides
+    inner join questions
+        on
+            sides.scoring_artifact_id = questions.artifact_id
+            and sides.scoring_line = questions.line
+    inner join judge_results
+        on
+            sides.scoring_artifact_id = judge_results.artifact_id
+            and sides.scoring_line = judge_results.line
+            and sides.side = judge_results.side
+
+),
+
+int_duel_answers as (
+
+    select
+        asked.eval_run_id,
+        asked.sample_id,
+        asked.rollout,
+        asked.side,
+        asked.judge_index,
+        asked.question_id,
+        asked.question_index,
+        asked.scoring_artifact_id,
+        asked.scoring_line,
+        asked.run_state,
+        asked.scored,
+        asked.zeroed,
+        asked.n_turns,
+        asked.n_judges,
+        asked.judge_model,
+        asked.parse_ok,
+        asked.tag,
+        {{ plain_tag('asked.tag') }} as plain_tag,
+        asked.requires,
+        asked.category,
+        asked.question,
+        answers.answer_text,
+        answers.answer_scale,
+        coalesce(answers.is_answered, false) as is_answered,
+        answers.explanation,
+        -- Letter grades carry a probability-weighted score, which is the real one.
+        case
+            when answers.answer_scale = 'graded_20' then coalesce(answers.score, answers.answer_value)
+            else answers.answer_value
+        end as answer_value,
+        case
+            when answers.answer_scale = 'graded_20' then coalesce(answers.score, answers.answer_value) >= 0.5
+            when answers.answer_scale = 'binary' then answers.answer_value = 1
+            when answers.answer_scale is not null then false
+        end as is_yes
+    from asked
+    left join answers
+        on
+            asked.scoring_artifact_id = answers.artifact_id
+            and asked.scoring_line = answers.line
+            and asked.judge_index = answers.judge_index
+            and asked.question_id = answers.question_id
+    where asked.nth_of_id = 1
+
+)
+
+select * from int_duel_answers

@@ -1,0 +1,104 @@
+with duel_answers as (
+
+    select * from {{ ref('int_duel_answers') }}
+
+),
+
+run_weights as (
+
+    select * from {{ ref('int_run_weights') }}
+
+),
+
+question_weights as (
+
+    select * from {{ ref('int_question_weights') }}
+
+),
+
+citations as (
+
+    select * from {{ ref('citations') }}
+
+),
+
+cited as (
+
+    select
+        eval_run_id,
+        sample_id,
+        rollout,
+        side,
+        judge_index,
+        question_id,
+        count(*) filter (where form = 'strict') as n_cited,
+        count(*) filter (where form = 'strict' and valid) as n_cited_valid,
+        count(*) as n_cited_extended,
+        count(*) filter (where valid) as n_cited_extended_valid
+    from citations
+    group by eval_run_id, sample_id, rollout, side, judge_index, question_id
+
+),
+
+answers as (
+
+    select
+        duel_answers.eval_run_id,
+        duel_answers.sample_id,
+        duel_answers.rollout,
+        duel_answers.side,
+        duel_answers.judge_index,
+        duel_answers.judge_model,
+        duel_answers.question_id,
+        duel_answers.question_index,
+        duel_answers.question,
+        duel_answers.tag,
+        duel_answers.plain_tag,
+        duel_answers.requires,
+        duel_answers.category,
+        question_weights.weight,
+        duel_answers.answer_text as answer,
+        duel_answers.answer_scale,
+        duel_answers.answer_value as value,
+        duel_answers.is_answered,
+        duel_answers.is_yes,
+        duel_answers.parse_ok,
+        duel_answers.zeroed,
+        duel_answers.scored,
+        duel_answers.run_state,
+        duel_answers.n_judges,
+        duel_answers.n_turns,
+        -- A "no" never earns, nor does a judge whose reply was not read, nor a side that was not judged.
+        coalesce(
+            duel_answers.scored
+            and duel_answers.is_yes
+            and question_weights.weight > 0
+            and duel_answers.parse_ok
+            and not duel_answers.zeroed,
+            false
+        ) as earned,
+        coalesce(duel_answers.explanation, '') <> '' as is_explained,
+        coalesce(cited.n_cited, 0) as n_cited,
+        coalesce(cited.n_cited_valid, 0) as n_cited_valid,
+        coalesce(cited.n_cited_extended, 0) as n_cited_extended,
+        coalesce(cited.n_cited_extended_valid, 0) as n_cited_extended_valid
+    from duel_answers
+    inner join run_weights on duel_answers.eval_run_id = run_weights.eval_run_id
+    inner join question_weights
+        on
+            duel_answers.scoring_artifact_id = question_weights.artifact_id
+            and duel_answers.scoring_line = question_weights.line
+            and duel_answers.question_index = question_weights.question_index
+            and run_weights.tag_weights_id = question_weights.tag_weights_id
+    left join cited
+        on
+            duel_answers.eval_run_id = cited.eval_run_id
+            and duel_answers.sample_id = cited.sample_id
+            and duel_answers.rollout = cited.rollout
+            and duel_answers.side = cited.side
+            and duel_answers.judge_index = cited.judge_index
+            and duel_answers.question_id = cited.question_id
+
+)
+
+select * from answers

@@ -1,0 +1,130 @@
+"""Work that is done artifact by artifact: in a pool of processes, and only where something changed."""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from assay.errors import AssayError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def each(
+    tasks: list[Task],
+    work: Callable[[Task], Result],
+    workers: int | None,
+    alone: bool,
+    name: Callable[[Task], str],
+) -> Iterator[tuple[Task, Result]]:
+    """Yield every task with what `work` made of it, in the order they finish.
+
+    `workers` is the number of processes (None: one a core); `alone` keeps everything in this process, for work that
+    takes less time than a pool takes to start. Raises `AssayError` when a process of the pool dies.
+    """
+    workers = min(workers or os.cpu_count() or 1, len(tasks))
+    if workers <= 1 or alone:
+        for task in tasks:
+            yield task, work(task)
+        return
+    # Fresh processes: a forked copy of a process that runs threads may hang.
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts) as pool:
+        pending: dict[Future[Result], Task] = {}
+        try:
+            for task in tasks:
+                pending[pool.submit(work, task)] = task
+                if len(pending) >= 2 * workers:
+                    yield from _finished(pending)
+            while pending:
+                yield from _finished(pending)
+        except BrokenProcessPool:
+            near = ", ".join(sorted(map(name, pending.values()))[:3])
+            raise AssayError(f"a worker process was killed, perhaps for want of memory, near {near}") from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _finished(pending: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
+    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+    for future in done:
+        result = future.result()
+        yield pending.pop(future), result
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole group; the parent alone decides, the children end with their file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@dataclass
+class State:
+    """What earlier runs did: for every artifact a stamp of its input and the result."""
+
+    path: Path
+    fingerprint: str
+    results: dict[str, dict[str, Any]]
+
+    @classmethod
+    def load(cls, path: Path, fingerprint: str) -> "State":
+        """Read the state; one of another fingerprint, or one that cannot be read, is as good as none."""
+        results: dict[str, dict[str, Any]] = {}
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            stored = json.loads(path.read_bytes())
+            if stored["fingerprint"] == fingerprint:
+                results = stored["results"]
+        return cls(path, fingerprint, results)
+
+    def result(self, key: str, stamp: list[Any]) -> dict[str, Any] | None:
+        """What was made of an artifact whose input still has this stamp, else None."""
+        result = self.results.get(key)
+        return result if result is not None and result["stamp"] == stamp else None
+
+    def put(self, key: str, stamp: list[Any], result: dict[str, Any]) -> None:
+        """Remember a result."""
+        self.results[key] = {"stamp": stamp, **result}
+
+    def keep_only(self, keys: Iterable[str]) -> None:
+        """Forget artifacts that are gone."""
+        wanted = set(keys)
+        self.results = {key: value for key, value in self.results.items() if key in wanted}
+
+    def save(self) -> None:
+        """Write the state under its name, whole or not at all."""
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps({"fingerprint": self.fingerprint, "results": self.results}), encoding="utf-8")
+        os.replace(part, self.path)
+
+
+def code_fingerprint(*packages: ModuleType) -> str:
+    """A hash of the packages' own code: what an older version made is made again."""
+    digest = hashlib.sha256()
+    for package in packages:
+        for folder in package.__path__:
+            for path in sorted(Path(folder).rglob("*.py")):
+                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn a full disk into one sentence that says where; other faults pass through."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise AssayError(
+                f"cannot write below {folder}: {os.strerror(error.errno)}; free some space, or set ASSAY_DB to a "
+                "path on another disk"
+            ) from None
+        raise
