@@ -39,6 +39,7 @@ _SURROUNDING_FENCE = re.compile(r"^```\w*\n|\n```$")
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_BLANKS = re.compile(r"\s*")
 _STAGE_SEPARATOR = re.compile(r"&&|\|\||;|\n")
 _QUIET_STAGE = re.compile(r"(?:cd|rm|mkdir|mv|cp|touch|export|chmod|true|git add|sed\s+(?:-i|--in-place))\b")
 _REDIRECT_TO_FILE = re.compile(r"(?<![0-9<>])>>?[ \t]*\S")
@@ -180,31 +181,32 @@ def _heredoc_ends(text: str) -> list[tuple[int, int]]:
     Without a terminator it runs to the end of the text. The first line looked at is the rest of the
     operator's own.
     """
-    lines = text.splitlines(keepends=True)
     begins: list[int] = []
+    said_ends: list[int] = []
+    line_ends: list[int] = []
     lines_saying: dict[str, list[int]] = {}
     position = 0
-    for index, line in enumerate(lines):
+    for index, line in enumerate(text.splitlines(keepends=True)):
         begins.append(position)
+        said_ends.append(position + len(line.rstrip()))
+        line_ends.append(position + len(line.rstrip("\r\n")))
         lines_saying.setdefault(line.strip(), []).append(index)
         position += len(line)
     ends: list[tuple[int, int]] = []
-    line_index = 0
+    index = 0
     for match in _HEREDOC.finditer(text):
         begin, word = match.end(), match.group(2)
-        while line_index + 1 < len(lines) and begins[line_index + 1] <= begin:
-            line_index += 1
-        rest = lines[line_index][begin - begins[line_index] :]
-        if rest and rest.strip() == word:
-            ends.append((begin, begin + len(rest.rstrip("\r\n"))))
+        while index + 1 < len(begins) and begins[index + 1] <= begin:
+            index += 1
+        # What follows on the operator's own line is looked at in place: such a line may hold many operators.
+        blanks = _BLANKS.match(text, begin)
+        word_begin = blanks.end() if blanks else begin
+        if said_ends[index] - word_begin == len(word) and text.startswith(word, word_begin):
+            ends.append((begin, line_ends[index]))
             continue
         saying = lines_saying.get(word, [])
-        following = bisect_left(saying, line_index + 1)
-        if following == len(saying):
-            ends.append((begin, len(text)))
-        else:
-            terminator = saying[following]
-            ends.append((begin, begins[terminator] + len(lines[terminator].rstrip("\r\n"))))
+        following = bisect_left(saying, index + 1)
+        ends.append((begin, line_ends[saying[following]] if following < len(saying) else len(text)))
     return ends
 
 

@@ -3,7 +3,6 @@ C.5).
 """
 
 import re
-import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -37,13 +36,16 @@ _GLUED_CAPITALS = re.compile(r"[A-Z]{1,8}")
 _LEADING_DEBRIS = re.compile(
     r"(?:(?:THO)+UGHT|(?:THO)+|THOUGH|THOUG|THOU|TH|T|HOUGHT|OUGHT|UGHT)(?::|(?=\n|\Z|</?[a-z_]+>))"
 )
-_ORPHAN = re.compile(r"([A-Z]{2,}[A-Za-z]*):\s+")
+_ORPHAN = re.compile(r"([A-Z]{2}[A-Za-z]*):\s+")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SENTENCE_ENDS = tuple(".!?:)]}\"'”’»")
 _MANY_LINE_ENDS = re.compile(r"\n{3,}")
 
 _HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*(?:['\"\\][ \t]*)?[A-Za-z_]")
 _LEADING_CD = re.compile(r"\s*cd\s+(?:\"[^\"\n]*\"|'[^'\n]*'|\S+?)\s*&&\s*")
+_SHELL_BLANKS = " \t\r\n"
+_SHELL_PIECE = re.compile(r"""([^ \t\r\n'"\\]+)|'([^']*)'|"((?:[^"\\]++|\\.)*+)"|\\(.)""", re.DOTALL)
+_DOUBLE_QUOTED_ESCAPE = re.compile(r"""\\(["\\])""")
 WORKING_FOLDERS = ("/testbed", "/app/task_file", "/workspace")
 WORD_SEPARATOR = "\x1f"
 LINE_SEPARATOR = "\x1e"
@@ -172,6 +174,32 @@ def repair_reference(thought: str, action: str, real_words: Collection[str] = RE
     return Repaired(thought, action, tuple(dict.fromkeys(flags)))
 
 
+def shell_words(line: str) -> list[str]:
+    """Split a line into words as a POSIX shell does, without comments. Raises ValueError for an open quote.
+
+    It says what `shlex.split` says, which takes too long for a long word.
+    """
+    words: list[str] = []
+    pieces: list[str] = []
+    position = 0
+    while position < len(line):
+        if line[position] in _SHELL_BLANKS:
+            if pieces:
+                words.append("".join(pieces))
+                pieces = []
+            position += 1
+            continue
+        piece = _SHELL_PIECE.match(line, position)
+        if piece is None:
+            raise ValueError("no closing quotation, or nothing to escape")
+        plain, single, double, escaped = piece.groups()
+        if double is not None:
+            plain = _DOUBLE_QUOTED_ESCAPE.sub(r"\1", double)
+        pieces.append(next(text for text in (plain, single, escaped) if text is not None))
+        position = piece.end()
+    return [*words, "".join(pieces)] if pieces else words
+
+
 def _normalised_word(word: str) -> str:
     for folder in WORKING_FOLDERS:
         if word == folder or word.startswith(folder + "/"):
@@ -193,7 +221,7 @@ def normalised_command(command: str) -> str:
     cd = _LEADING_CD.match(command)
     rest = command[cd.end() :] if cd else command
     try:
-        lines = [shlex.split(line, comments=False) for line in rest.strip().split("\n")]
+        lines = [shell_words(line) for line in rest.strip().split("\n")]
     except ValueError:
         return f"RAW{WORD_SEPARATOR}{' '.join(command.split())}"
     words = (WORD_SEPARATOR.join(map(_normalised_word, line)) for line in lines)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -33,9 +34,11 @@ AMPUTATED_MULTIPLIER = 0.5
 GRADED_ANCHORS = (("A", 0.0), ("E", 0.15), ("J", 0.35), ("O", 0.70), ("T", 1.0))
 
 # A judge's reply is tried as JSON from every bracket on; this many characters of failed tries are allowed.
-JSON_EFFORT = 20_000_000
+JSON_EFFORT = 5_000_000
 
 _BITS = {"1": 1.0, "0": 0.0}
+# A bracket that can begin a JSON value, and every one of them where several stand in a row.
+_JSON_BEGIN = re.compile(r"""(?<!`)(?:\[|\{(?=\s*["}]))""")
 
 
 def tag_weight(tag: str, table: Mapping[str, float]) -> float:
@@ -266,14 +269,14 @@ def extract_json(raw: str | None, preferred_key: str, effort: int = JSON_EFFORT)
             keep(json.loads(inside.strip()))
         position = end + 3
     decoder = json.JSONDecoder()
-    for index, char in enumerate(text):
-        if char not in "{[" or (index and text[index - 1] == "`"):
-            continue
+    for match in _JSON_BEGIN.finditer(text):
+        index = match.start()
         try:
             value, end = decoder.raw_decode(text, index)
             keep(value)
         except json.JSONDecodeError as error:
-            end = error.pos
+            # Making this error counts the lines before it, which costs a part of the text as well.
+            end = error.pos + error.pos // 16
         except (ValueError, RecursionError):
             end = index + 10_000
         effort -= end - index + 50
