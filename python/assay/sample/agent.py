@@ -19,6 +19,7 @@ STYLES = (
     "reserved",
     "amputated",
     "abandoned",
+    "idle",
 )
 """Moods of a whole side; every one but `plain` ends in a stored flag or a halved score in the eras that know it."""
 
@@ -494,6 +495,11 @@ class Agent:
             if not self.alternate:
                 self.alternate = [self._read_target(), self.space.search(self.issue.fault.symbol)]
             return "repeat", self.alternate[index % 2]
+        if self.style == "idle" and index >= 1:
+            # Looks around for ever: neither an edit nor a submission.
+            return self._extra()
+        if self.style == "idle":
+            return "read", self._read_target()
         return self.choose(horizon - index)
 
     def step(self, index: int, horizon: int) -> tuple[str, Step, list[Fact], str]:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -143,6 +144,8 @@ def _write_sn97(root: Path, arguments: argparse.Namespace) -> Iterator[Written]:
             summaries.append(summary)
             yield from summary.files.values()
             _say(f"sn97 run {number} of {len(plans)}")
+    except BrokenProcessPool:
+        raise AssayError("a worker process was ended from outside; try fewer --workers") from None
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
@@ -152,5 +155,5 @@ def _write_sn97(root: Path, arguments: argparse.Namespace) -> Iterator[Written]:
 def _say(text: str) -> None:
     """One status line, on a terminal only."""
     if sys.stderr.isatty():
-        width = min(os.get_terminal_size(sys.stderr.fileno()).columns, 78)
+        width = min(os.get_terminal_size(sys.stderr.fileno()).columns or 78, 78)
         print(f"\r{text[:width]:<{width}}", end="" if text else "\r", file=sys.stderr, flush=True)

@@ -31,11 +31,20 @@ def messages_of(side: Side) -> list[dict[str, str]]:
 
 
 def play(
-    issue: Issue, rng: random.Random, *, skill: float, form: str, scale: str, turns: int, repeats: int
+    issue: Issue,
+    rng: random.Random,
+    *,
+    skill: float,
+    form: str,
+    scale: str,
+    turns: int,
+    repeats: int,
+    ends: bool = True,
 ) -> tuple[list[dict[str, str]], bool, bool]:
     """A whole trajectory of up to `turns` replies: (messages, submitted, solved).
 
-    After the fifth reply the last command is repeated `repeats` times; then the agent breaks out of it.
+    After the fifth reply the last command is repeated `repeats` times; then the agent breaks out of it. An agent
+    that never `ends` looks at the state of the tree where another would submit.
     """
     command = f"echo {rules.CANONICAL_MARKER} && git add -A && git diff --cached"
     agent = Agent(issue, rng, skill=skill, form=form, scale=scale, submit_command=command)
@@ -53,6 +62,9 @@ def play(
             text = f"THOUGHT: {thought}\n\n```bash\n{step.command}\n```"
         else:
             text, step, _, kind = agent.step(index, turns)
+            if kind == "submit" and not ends:
+                step, kind = agent.space.status(), "extra"
+                text = f"THOUGHT: {agent.thought_about(kind, step.command)}\n\n```bash\n{step.command}\n```"
         messages.append({"role": "assistant", "content": text})
         if kind == "submit":
             submitted = True
@@ -105,6 +117,7 @@ def _mini_coder_row(seed: int, scale: str, number: int, tasks: tuple[Issue, ...]
         scale=scale,
         turns=rng.randint(20, 30) if long else rng.randint(9, 16),
         repeats=rng.choice((0, 1, 2, 4)),
+        ends=number % 4 != 2,
     )
     if long and number % 4 == 0 and not submitted and messages[-1]["role"] == "assistant":
         # A long run that ends the way the set's trajectories end: with the submission.

@@ -49,6 +49,24 @@ def sed_replacement(text: str) -> str:
     return "".join("\\" + c if c in "\\/&" else c for c in text)
 
 
+@lru_cache(maxsize=4096)
+def _matches(text: str, shown: str, word: str, context: int) -> tuple[str, ...]:
+    """What a recursive grep prints about one file, with `context` lines after a match."""
+    if "\x00" in text:
+        return (f"grep: {shown}: binary file matches",)
+    rows: list[str] = []
+    shown_to = -1
+    for number, line in enumerate(lines_of(text, False), start=1):
+        if word in line:
+            if context and rows and number > shown_to + 1:
+                rows.append("--")
+            rows.append(f"{shown}:{number}:{line}")
+            shown_to = number + context
+        elif number <= shown_to:
+            rows.append(f"{shown}-{number}-{line}")
+    return tuple(rows)
+
+
 def _hunks(old: list[str], new: list[str]) -> list[str]:
     """Unified hunks of two texts with the same number of lines: every edit here is line for line."""
     changed = [index for index, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
@@ -150,25 +168,16 @@ class Workspace:
     def search(self, word: str, where: str | None = None, context: int = 0) -> Step:
         """`grep -rn word where`, computed line by line; no match ends with code 1."""
         where = where or "."
-        rows = []
+        rows: list[str] = []
         for path in sorted(self.files):
             text = self.files[path]
             shown = path if where != "." else "./" + path
             if word not in text or not (where == "." or path.startswith(where)):
                 continue
-            if "\x00" in text:
-                rows.append(f"grep: {shown}: binary file matches")
-                continue
-            lines = lines_of(text, False)
-            shown_to = -1
-            for number, line in enumerate(lines, start=1):
-                if word in line:
-                    if context and rows and number > shown_to + 1:
-                        rows.append("--")
-                    rows.append(f"{shown}:{number}:{line}")
-                    shown_to = number + context
-                elif number <= shown_to:
-                    rows.append(f"{shown}-{number}-{line}")
+            found = _matches(text, shown, word, context)
+            if context and rows and found:
+                rows.append("--")
+            rows += found
         option = f" -A{context}" if context else ""
         command = f'grep -rn{option} "{word}" {where}'
         return Step(command, "\n".join(rows), 0 if rows else 1, (("search", word),) if rows else (("fail",),))

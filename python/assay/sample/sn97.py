@@ -1290,15 +1290,14 @@ def _write_fault(root: Path, seed: int, scale: str, kind: str) -> tuple[Record, 
         row = dataset_row(seed, 10_000 + 10 * number + sample, scale)
         _, command, _ = submission(submission_id, row.sample_id, True)
         typed = command or f"echo {rules.CANONICAL_MARKER}"
-        style = {"loop": "loop", "reserved_token": "reserved"}.get(kind, "plain")
+        styles = {"loop": "loop", "reserved_token": "reserved", "no_submission_no_edit": "idle"}
+        style = styles.get(kind, "plain")
         agent = row.agent.fork(
             random.Random(f"{seed}:sanity:{kind}:{sample}"),
             skill=0.5,
             submit_command=typed,
-            style=style if sample == 0 or kind == "loop" else "plain",
+            style=style if sample == 0 or style != "reserved" else "plain",
         )
-        if kind == "no_submission_no_edit":
-            agent.seen |= {"edited", "tested", "viewed", "diffed"}
         start = [
             {"role": "system", "content": system_prompt(row.issue)},
             {"role": "user", "content": task_text(row.issue, scale, typed)},
