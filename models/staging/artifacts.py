@@ -6,5 +6,7 @@ from assay.landing.step import landing_step
 def model(dbt, session):
     """Run the landing step; a fault is left for the post-hook, which can say it in one sentence."""
     dbt.config(materialized="table")
-    config = dbt.config.get
-    return landing_step(session, config("raw_root"), config("landing"), config("max_line_megabytes"))
+    # dbt only hands over the settings whose names it reads in such calls.
+    raw_root = dbt.config.get("raw_root")
+    landing = dbt.config.get("landing")
+    return landing_step(session, raw_root, landing, dbt.config.get("max_line_megabytes"))
