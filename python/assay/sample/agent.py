@@ -188,11 +188,11 @@ class Agent:
         issue, rng = self.issue, self.rng
         lines = self.space.line_count(issue.path)
         if self.small:
-            first = max(1, issue.line - rng.randint(3, 7))
+            first = max(1, issue.line - rng.randint(2, 4))
             how = rng.choice(("sed", "cat | sed", "cat | sed", "sed", "cat -n"))
             if how == "cat -n" and (lines > 45 or rng.random() < 0.7):
                 how = "cat | sed"
-            return self.space.show(issue.path, how, first, min(lines, first + rng.randint(7, 10)))
+            return self.space.show(issue.path, how, first, min(lines, first + rng.randint(5, 8)))
         how = rng.choices(("cat -n", "nl", "cat", "sed", "cat | sed"), (36, 10, 24, 18, 12))[0]
         first = max(1, issue.line - rng.randint(8, 40))
         return self.space.show(issue.path, how, first, min(lines, first + rng.randint(120, 220)))
@@ -201,7 +201,7 @@ class Agent:
         rng = self.rng
         how = rng.choices(("cat", "head", "sed", "cat -n", "tail"), (40, 15, 25, 15, 5))[0]
         lines = self.space.line_count(path)
-        most = 9 if self.small else 420
+        most = 8 if self.small else 420
         if how in ("cat", "cat -n") and lines > most:
             how = "head"
         if how == "sed":
@@ -347,7 +347,7 @@ class Agent:
         if what == "view":
             self.seen.add("viewed")
             line = space.line_of(issue.path, issue.fault.good) or issue.line
-            reach = 4 if self.small else rng.randint(40, 110)
+            reach = 3 if self.small else rng.randint(40, 110)
             first, last = max(1, line - reach), min(space.line_count(issue.path), line + reach)
             return "review", space.show(issue.path, rng.choice(("sed", "cat | sed")), first, last)
         if what == "diff":
@@ -526,7 +526,9 @@ class Agent:
         elif self.style == "abandoned":
             stop = rng.randint(2, max(3, horizon - 2))
         reserved_at = rng.randint(1, max(1, horizon // 2)) if self.style == "reserved" else -1
-        places = {name: rng.randrange(0, max(1, min(stop, 6) - 1)) for name in sorted(self.odd)}
+        names = sorted(self.odd)
+        room = max(1, min(stop, 6) - 1)
+        places = dict(zip(names, rng.sample(range(room), min(room, len(names))), strict=False))
         for index in range(horizon):
             final = index == stop - 1
             if final and self.style == "truncated":

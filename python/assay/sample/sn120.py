@@ -849,7 +849,7 @@ def make_duel(seed: int, duel: Duel, corpus: Corpus, turns: int, references: int
         }, layout
     held: dict[str, list[Record]] = {}
     rows: dict[str, list[Record]] = {"king": [], "challenger": []}
-    gains = {"king": 0.0, "challenger": {"win": 0.02, "short": 0.03}.get(duel.special, rng.gauss(-0.004, 0.004))}
+    gains = {"king": 0.0, "challenger": {"win": 0.07, "short": 0.07}.get(duel.special, rng.gauss(-0.004, 0.004))}
     for place, turn_id in enumerate(turn_ids):
         traj_id, _, index = turn_id.rpartition(":")
         trajectory, turn = corpus.trajectories[traj_id], int(index)

@@ -270,8 +270,10 @@ def chat_prompt(turns: Sequence[Record]) -> str:
     return "".join(blocks) + "<|im_start|>assistant\n"
 
 
-def _deal(rng: random.Random, plan: Plan) -> tuple[dict[tuple[int, str], str], dict[tuple[int, str], set[str]]]:
-    """Which (line, side) gets which style and oddities; a short run gets few, many runs get them all."""
+def _deal(
+    rng: random.Random, plan: Plan
+) -> tuple[dict[tuple[int, str], str], dict[tuple[int, str], set[str]], set[int]]:
+    """Styles and oddities by (line, side), and broken lines; a short run gets few, many runs get them all."""
     era = plan.era
     lines = plan.samples * era.rollouts
     slots = [(line, side) for line in range(lines) for side in ("challenger", "previous_king")]
@@ -294,20 +296,33 @@ def _deal(rng: random.Random, plan: Plan) -> tuple[dict[tuple[int, str], str], d
         for _ in range(max(1, round(share * len(slots)))):
             if slots and len(styles) < len(slots):
                 styles[slots.pop()] = name
+    broken = _broken_lines(rng, plan, styles)
+    free = [slot for slot in slots if slot[0] not in broken]
     odd: dict[tuple[int, str], set[str]] = {}
+    if era.horizons == (1,) or not free:
+        return styles, odd, broken
     names = list(_ODDITIES)
-    if era.abandonment:
-        names.insert(0, "retry")
     start = plan.index * 3
     few = plan.samples < 10
     for offset in range(3 if few else len(names)):
         name = names[(start + offset) % len(names)]
-        for _ in range(1 if few else max(1, round(0.025 * len(slots)))):
-            if slots:
-                odd.setdefault(slots[rng.randrange(len(slots))], set()).add(name)
-    if few and era.abandonment and slots:
-        odd.setdefault(slots[0], set()).add("retry")
-    return styles, odd
+        for _ in range(1 if few else max(1, round(0.025 * len(free)))):
+            place = offset % len(free) if few else rng.randrange(len(free))
+            odd.setdefault(free[place], set()).add(name)
+    if era.abandonment:
+        for _ in range(max(1, round(0.02 * len(free)))):
+            odd.setdefault(free[rng.randrange(len(free))], set()).add("retry")
+    return styles, odd, broken
+
+
+def _broken_lines(rng: random.Random, plan: Plan, styles: dict[tuple[int, str], str]) -> set[int]:
+    """Lines whose generation fails on one side; a run stays above the valid fraction."""
+    allowed = plan.samples * plan.era.rollouts // 5
+    if plan.era.name not in ("V2", "V4", "V5a", "V5b", "failed") or not allowed:
+        return set()
+    styled = {line for line, _ in styles}
+    clean = [line for line in range(plan.samples * plan.era.rollouts) if line not in styled]
+    return set(rng.sample(clean, min(allowed, len(clean), max(1, round(0.01 * plan.samples)))))
 
 
 def drafts(plan: Plan) -> Iterator[Draft]:
@@ -315,18 +330,8 @@ def drafts(plan: Plan) -> Iterator[Draft]:
     era = plan.era
     rng = random.Random(f"{plan.seed}:run:{plan.index}:samples")
     numbers = rng.sample(range(plan.pool), plan.samples)
-    styles, odd = _deal(rng, plan)
+    styles, odd, broken = _deal(rng, plan)
     salt = sample_seed(plan)
-    broken = set()
-    allowed = plan.samples * era.rollouts // 5
-    if era.name in ("V2", "V4", "V5a", "V5b", "failed") and allowed:
-        clean = [
-            line
-            for line in range(plan.samples * era.rollouts)
-            if (line, "challenger") not in styles and (line, "previous_king") not in styles
-        ]
-        count = min(allowed, len(clean), max(1, round(0.01 * plan.samples)))
-        broken = set(rng.sample(clean, count))
     quality = 0.2 * rng.random()
     king_skill, challenger_skill = 0.38 + 0.2 * rng.random(), 0.32 + quality * 1.6
     line = -1

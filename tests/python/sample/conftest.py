@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from assay.sample import command
 
-OPTIONS = ["--runs", "9", "--samples", "4", "--scale", "small", "--seed", "97", "--turns", "12"]
+# What the bundled tree is made with.
+OPTIONS = [
+    *("--runs", "9", "--samples", "5", "--seed", "97", "--scale", "small"),
+    *("--turns", "10", "--trajectories", "4", "--mini-coder", "16"),
+]
 
 
 def _generate(out: Path, *options: str) -> Path:

@@ -114,3 +114,7 @@ def test_full_scale_lines_are_as_long_as_published_ones(tmp_path: Path) -> None:
     plan = sn97.plans(5, 1, 12, "full", ["V4"])[0]
     summary = sn97.write_run(tmp_path, plan)
     assert 180_000 < summary.files["generated_samples"].size / 12 < 330_000
+
+
+def test_the_tree_is_small_enough_to_bundle(tree: Path) -> None:
+    assert sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) < 2_000_000
