@@ -4,7 +4,7 @@ from typing import Any
 
 from assay.landing.faults import RefusedError
 from assay.landing.fields import array, check_identity, mapping, objects, others, pick, text
-from assay.landing.json_text import dump
+from assay.landing.json_text import dump, type_name
 from assay.landing.kinds import Extractor, Facts, Kind
 from assay.landing.rows import Rows
 
@@ -117,7 +117,11 @@ _ENTRY_KNOWN = frozenset(_ENTRY_FIELDS)
 def _manifest(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     n_entries = 0
     for list_name in ("shards", "compat_shards"):
-        for position, entry in enumerate(objects(record, list_name) or ()):
+        for position, published in enumerate(array(record, list_name) or ()):
+            # `compat_shards` is published as a list without a word on its elements: an entry or its bare key.
+            entry = {"key": published} if type(published) is str and list_name == "compat_shards" else published
+            if type(entry) is not dict:
+                raise RefusedError("wrong_type", f"{list_name}[{position}]: expected object, found {type_name(entry)}")
             rows.emit(
                 "sn120_manifest_entries", list_name, position, *pick(entry, _ENTRY_FIELDS), others(entry, _ENTRY_KNOWN)
             )
