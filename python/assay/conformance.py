@@ -53,7 +53,7 @@ def shortened(value: Any, characters: int = SHOWN_CHARACTERS) -> str:
 
 def printable(text: str, characters: int = SHOWN_CHARACTERS) -> str:
     """Write untrusted text as ASCII without control characters, cut to `characters`."""
-    return ascii(text)[1:-1][:characters]
+    return text.encode("unicode_escape").decode("ascii")[:characters]
 
 
 def agrees(expected: Any, got: Any) -> bool:

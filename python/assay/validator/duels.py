@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import mean, median, stdev
 from typing import Any
@@ -36,6 +36,21 @@ def eta(pair: Pair) -> float | None:
     return share if math.isfinite(share) else None
 
 
+def _words_within(words: Set[str], text: str) -> Set[str]:
+    """Return the words that occur in a text, be it inside others."""
+    by_length: dict[int, list[str]] = {}
+    for word in words:
+        by_length.setdefault(len(word), []).append(word)
+    found: set[str] = set()
+    for length, group in by_length.items():
+        # Many short words are looked up among all pieces of the text of their length, one search for all.
+        if len(group) > 256 and length <= 16:
+            found |= {text[begin : begin + length] for begin in range(len(text) - length + 1)}.intersection(group)
+        else:
+            found.update(word for word in group if word in text)
+    return found
+
+
 def leaks_action(thought: str, action: str, share: float = LEAK_SHARE) -> bool:
     """Say whether a thought gives its action away.
 
@@ -55,8 +70,8 @@ def leaks_action(thought: str, action: str, share: float = LEAK_SHARE) -> bool:
         name = value.get("name") if isinstance(value, dict) else None
         return isinstance(name, str) and bool(name) and name in thought
     words = [word for word in command.split() if len(word) >= LEAK_TOKEN_CHARACTERS]
-    found: dict[str, bool] = {word: word in thought for word in set(words)}
-    return bool(words) and sum(found[word] for word in words) / len(words) >= share
+    found = _words_within(set(words), thought)
+    return bool(words) and sum(word in found for word in words) / len(words) >= share
 
 
 def turn_reason(pairs: Sequence[Pair], tau: float | None) -> float:

@@ -34,7 +34,7 @@ AMPUTATED_MULTIPLIER = 0.5
 GRADED_ANCHORS = (("A", 0.0), ("E", 0.15), ("J", 0.35), ("O", 0.70), ("T", 1.0))
 
 # A judge's reply is tried as JSON from every bracket on; this many characters of failed tries are allowed.
-JSON_EFFORT = 5_000_000
+JSON_EFFORT = 2_000_000
 
 _BITS = {"1": 1.0, "0": 0.0}
 # A bracket that can begin a JSON value, and every one of them where several stand in a row.

@@ -1,5 +1,6 @@
 import random
 import re
+from typing import Any
 
 import pytest
 from assay.validator.documents import (
@@ -56,7 +57,7 @@ def test_random_documents_split_as_the_written_patterns_say() -> None:
 
 
 def test_a_written_trajectory_splits_back_into_its_turns() -> None:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": "user", "content": "Mend the gate."},
         {"role": "assistant", "content": "earlier\n------\nwork"},
         {"role": "assistant", "content": "one\n------\ntwo  \n", "score_target": True},
@@ -78,7 +79,7 @@ def test_retry_feedback_is_shown_before_the_fifth_version_only() -> None:
 
 
 def test_a_scored_user_and_an_observing_assistant_are_context() -> None:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": "user", "content": "a", "score_target": True},
         {"role": "assistant", "content": "b", "environment_observation": True},
         {"role": None, "content": None},

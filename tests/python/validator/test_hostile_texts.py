@@ -1,4 +1,8 @@
-"""Texts of about a megabyte that punish backtracking, repeated searching and deep nesting."""
+"""Long texts that punish backtracking, repeated searching and deep nesting.
+
+All rules meet all texts at a fifth of a megabyte, where whatever is quadratic takes far more than the two seconds
+allowed; at a whole megabyte each rule meets the texts that it finds hardest.
+"""
 
 import time
 from collections.abc import Callable
@@ -20,76 +24,76 @@ from assay.validator import (
     tail_check,
 )
 
-SIZE = 1_000_000
-SECONDS = 6.0
+FIFTH, WHOLE = 200_000, 1_000_000
 
 
-def filled(piece: str, ending: str = "") -> str:
-    return piece * (SIZE // len(piece)) + ending
+def texts(size: int) -> dict[str, str]:
+    def filled(piece: str, ending: str = "") -> str:
+        return piece * (size // len(piece)) + ending
 
+    return {
+        "blanks": filled(" ", "x"),
+        "newlines": filled("\n", "x"),
+        "no-break spaces": filled("\u00a0", "x"),
+        "one line": filled("x"),
+        "fence and blanks": "```" + filled(" "),
+        "fence and newlines": "```" + filled("\n"),
+        "bash fence and newlines": "```bash" + filled("\n"),
+        "fences": filled("```"),
+        "open fences": filled("```bash\n"),
+        "json fences and blanks": "```json" + filled(" "),
+        "closed fences": filled("```bash\nls\n```\n"),
+        "open tags": filled("<bash>"),
+        "many tags": "".join(f"<bash_{'abcdefghij'[number % 10] * (number % 40)}>" for number in range(size // 25)),
+        "one long tag": "<" + filled("bash"),
+        "closing tags": filled("</bash>"),
+        "candidates": filled("CANDIDATE OUTPUT 1:\n------\n"),
+        "candidates in one line": filled("CANDIDATE OUTPUT "),
+        "rules": filled("\n------"),
+        "rules and newlines": filled("\n------\n\n\n\n"),
+        "labels": filled("\n------\nCONTEXT x"),
+        "colons": "CONTEXT " + filled(":"),
+        "observations": filled("ENVIRONMENT OBSERVATION x:\n------\nCONTEXT y:\n"),
+        "outputs": filled("<output>\n"),
+        "closed outputs": filled("<output>\n</output>\n"),
+        "trailers": "[Command finished" + filled("]", "x"),
+        "trailer and blanks": "[Command finished]" + filled(" ", "x"),
+        "open thinks": filled("<think>"),
+        "spread thinks": filled("<   think   "),
+        "think and blanks": "<" + filled(" "),
+        "slash and blanks": "</" + filled(" "),
+        "closed thinks": filled("<think>```</think>```"),
+        "here-documents": filled("<<A "),
+        "here-documents by line": filled("<<A\n"),
+        "quoted here-documents": filled("<<'A\n"),
+        "quotes": filled("'\"", "'"),
+        "redirects": filled("> "),
+        "redirects without space": filled(">"),
+        "long redirect": "> " + filled("a"),
+        "opens": filled("open("),
+        "opens with mode": filled("open('w'"),
+        "inplace": filled("fileinput.input("),
+        "copies": filled("cp a "),
+        "copy of blanks": "cp" + filled(" "),
+        "perl": "perl -" + filled("a"),
+        "brackets": filled("["),
+        "braces": filled("{"),
+        "nested objects": filled('{"a":'),
+        "nested lists": filled("[1,[2,"),
+        "long digits": "[" + filled("9"),
+        "spread brackets": filled("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,"),
+        "labels of thoughts": filled("THOUGHT:"),
+        "long merged thoughts": filled("I look at the parser now. THOUGHT:"),
+        "debris": filled("THO"),
+        "capitals": filled("A"),
+        "stray tags": filled("<thinking>"),
+        "cd": "cd " + filled("a"),
+        "marker prefixes": filled("SUBMIT_TASK_"),
+        "reserved prefixes": filled("<|im_"),
+        "surrogates": filled("\ud800 "),
+        "nul": filled("\x00fence0\x00"),
+    }
 
-TEXTS = {
-    "blanks": filled(" ", "x"),
-    "newlines": filled("\n", "x"),
-    "no-break spaces": filled("\u00a0", "x"),
-    "one line": filled("x"),
-    "fence and blanks": "```" + filled(" "),
-    "fence and newlines": "```" + filled("\n"),
-    "bash fence and newlines": "```bash" + filled("\n"),
-    "fences": filled("```"),
-    "open fences": filled("```bash\n"),
-    "json fences and blanks": "```json" + filled(" "),
-    "closed fences": filled("```bash\nls\n```\n"),
-    "open tags": filled("<bash>"),
-    "many tags": "".join(f"<bash_{'abcdefghij'[number % 10] * (number % 40)}>" for number in range(SIZE // 25)),
-    "one long tag": "<" + filled("bash"),
-    "closing tags": filled("</bash>"),
-    "candidates": filled("CANDIDATE OUTPUT 1:\n------\n"),
-    "candidates in one line": filled("CANDIDATE OUTPUT "),
-    "rules": filled("\n------"),
-    "rules and newlines": filled("\n------\n\n\n\n"),
-    "labels": filled("\n------\nCONTEXT x"),
-    "colons": "CONTEXT " + filled(":"),
-    "observations": filled("ENVIRONMENT OBSERVATION x:\n------\nCONTEXT y:\n"),
-    "outputs": filled("<output>\n"),
-    "closed outputs": filled("<output>\n</output>\n"),
-    "trailers": "[Command finished" + filled("]", "x"),
-    "trailer and blanks": "[Command finished]" + filled(" ", "x"),
-    "open thinks": filled("<think>"),
-    "spread thinks": filled("<   think   "),
-    "think and blanks": "<" + filled(" "),
-    "slash and blanks": "</" + filled(" "),
-    "closed thinks": filled("<think>```</think>```"),
-    "here-documents": filled("<<A "),
-    "here-documents by line": filled("<<A\n"),
-    "quoted here-documents": filled("<<'A\n"),
-    "quotes": filled("'\"", "'"),
-    "redirects": filled("> "),
-    "redirects without space": filled(">"),
-    "long redirect": "> " + filled("a"),
-    "opens": filled("open("),
-    "opens with mode": filled("open('w'"),
-    "inplace": filled("fileinput.input("),
-    "copies": filled("cp a "),
-    "copy of blanks": "cp" + filled(" "),
-    "perl": "perl -" + filled("a"),
-    "brackets": filled("["),
-    "braces": filled("{"),
-    "nested objects": filled('{"a":'),
-    "nested lists": filled("[1,[2,"),
-    "long digits": "[" + filled("9"),
-    "spread brackets": filled("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,"),
-    "labels of thoughts": filled("THOUGHT:"),
-    "long merged thoughts": filled("I look at the parser now. THOUGHT:"),
-    "debris": filled("THO"),
-    "capitals": filled("A"),
-    "stray tags": filled("<thinking>"),
-    "cd": "cd " + filled("a"),
-    "marker prefixes": filled("SUBMIT_TASK_"),
-    "reserved prefixes": filled("<|im_"),
-    "surrogates": filled("\ud800 "),
-    "nul": filled("\x00fence0\x00"),
-}
 
 FUNCTIONS: dict[str, Callable[[str], Any]] = {
     "candidate_turns": documents.candidate_turns,
@@ -123,21 +127,44 @@ FUNCTIONS: dict[str, Callable[[str], Any]] = {
 FORMATS: tuple[observations.ObservationFormat, ...] = ("returncode", "swe_agent", "openhands")
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_text_of_a_megabyte_keeps_a_rule_busy(name: str) -> None:
-    function = FUNCTIONS[name]
-    slow = {}
-    for text_name, text in TEXTS.items():
-        begin = time.process_time()
-        function(text)
-        seconds = time.process_time() - begin
-        if seconds > SECONDS:
-            slow[text_name] = round(seconds, 1)
-    assert slow == {}
+TEXTS = texts(FIFTH)
+HARDEST = {
+    "candidate_turns": ["candidates", "rules and newlines"],
+    "candidate_turns_with_observations": ["observations", "labels"],
+    "parse_answers": ["spread brackets", "nested objects"],
+    "loop_v1": ["fence and newlines", "open fences"],
+    "loop_v3": ["open tags", "many tags"],
+    "observation_body": ["outputs", "trailers"],
+    "prints_nothing": ["here-documents", "here-documents by line"],
+    "strip_thinking": ["think and blanks", "closed thinks"],
+    "command_edits": ["opens", "copies"],
+    "split_rollout": ["open fences", "labels of thoughts"],
+    "repair_reference": ["capitals", "long merged thoughts"],
+    "normalised_command": ["one long tag", "quotes"],
+}
 
 
-def test_a_command_with_many_words_is_tested_for_leaks_without_end() -> None:
-    words = " ".join(f"w{number:05d}" for number in range(2_000))
+def seconds_for(name: str, text: str) -> float:
     begin = time.process_time()
-    assert not duels.leaks_action("x" * SIZE, words)
-    assert time.process_time() - begin < SECONDS
+    FUNCTIONS[name](text)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_hostile_text_keeps_a_rule_busy(name: str) -> None:
+    taken = {text_name: seconds_for(name, text) for text_name, text in TEXTS.items()}
+    assert {text_name: seconds for text_name, seconds in taken.items() if seconds > 2.0} == {}
+
+
+def test_a_megabyte_takes_seconds() -> None:
+    whole = texts(WHOLE)
+    taken = {(name, text): seconds_for(name, whole[text]) for name, names in HARDEST.items() for text in names}
+    assert {case: seconds for case, seconds in taken.items() if seconds > 10.0} == {}
+
+
+def test_a_command_of_a_megabyte_is_tested_for_leaks_in_seconds() -> None:
+    words = " ".join(f"w{number:06d}" for number in range(WHOLE // 8))
+    begin = time.process_time()
+    assert not duels.leaks_action("w" * WHOLE, words)
+    assert duels.leaks_action(words.replace(" ", ""), words)
+    assert time.process_time() - begin < 10.0

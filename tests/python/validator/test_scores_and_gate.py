@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from assay.validator.edits import command_edits, edited_in_turn
 from assay.validator.scores import (
+    Ruleset,
     aggregate_scores,
     amputated_thinking,
     answer_value,
@@ -32,9 +33,8 @@ from assay.validator.tail_check import (
 
 def test_weights_follow_their_ruleset() -> None:
     question = {"tag": "reference:action", "requires": "read", "category": "progress"}
-    assert [question_weight(question, ruleset) for ruleset in ("v1", "v2", "v3", "v4", "v5a", "v5b")] == [
-        *(0.75, 1.0, 1.0, 2.0, 2.0, 1.0)
-    ]
+    rulesets: list[Ruleset] = ["v1", "v2", "v3", "v4", "v5a", "v5b"]
+    assert [question_weight(question, ruleset) for ruleset in rulesets] == [0.75, 1.0, 1.0, 2.0, 2.0, 1.0]
     assert question_weight({"tag": "reference:new"}, "v4") == question_weight({"tag": "reference:new"}, "v5b") == 0.5
     assert question_weight({"tag": "behavior:anchored_edit"}, "v4") == 0.25
     assert question_weight({"tag": "behavior:anchored_edit"}, "v5b") == 0.0
@@ -128,7 +128,8 @@ def test_more_than_half_must_start_with_the_closing_tag() -> None:
     assert not mostly_starts_with_close([])
     assert not amputated_thinking("</think> but no block")
     assert amputated_thinking("CANDIDATE OUTPUT 1:\n------\n\n </think>x\n------")
-    turns = [{"role": "assistant", "content": " </think>", "score_target": True}, {"role": "assistant", "content": "x"}]
+    scored = {"role": "assistant", "content": " </think>", "score_target": True}
+    turns: list[dict[str, Any]] = [scored, {"role": "assistant", "content": "x"}]
     assert chain_amputated_thinking(turns)
     assert not chain_amputated_thinking(turns[1:])
 
@@ -255,7 +256,7 @@ def test_a_diversity_of_fifteen_hundredths_fails_as_its_binary_limit_is_higher()
 
 
 def test_a_reserved_token_in_context_is_no_malformed_structure() -> None:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"role": "assistant", "content": "<tool_call>"},
         {"role": "assistant", "content": None, "score_target": True},
     ]
