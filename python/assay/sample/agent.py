@@ -20,8 +20,9 @@ STYLES = (
     "amputated",
     "abandoned",
     "idle",
+    "terse",
 )
-"""Moods of a whole side; every one but `plain` ends in a stored flag or a halved score in the eras that know it."""
+"""Moods of a whole side. All but `plain` and the last two end in a stored flag or a halved score in their eras."""
 
 _OPEN = {
     "list": (
@@ -388,6 +389,8 @@ class Agent:
     def _thought(self, kind: str) -> tuple[str, list[Fact]]:
         issue, rng = self.issue, self.rng
         fault = issue.fault
+        if self.style == "terse":
+            return rng.choice(("Look.", "Next.", "Check this.", "Go on.", "Try it.")), []
         slots = {
             "path": issue.path,
             "module": issue.module,

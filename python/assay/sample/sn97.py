@@ -282,7 +282,7 @@ def _deal(
     if era.name in ("V1", "V2"):
         wanted = [("truncated", 0.02)]
     elif era.name == "V3":
-        wanted = [("loop", 0.05), ("truncated", 0.02)]
+        wanted = [("loop", 0.05), ("truncated", 0.02), ("terse", 0.02)]
     elif era.name == "V4":
         wanted = [("loop", 0.05), ("truncated", 0.015), ("reserved", 0.01), ("amputated", 0.03)]
     elif era.name == "V5a":
@@ -290,7 +290,7 @@ def _deal(
     elif era.name == "V5b":
         wanted = [("loop", 0.05), ("abandoned", 0.02), ("reserved", 0.01), ("truncated", 0.01)]
     if plan.samples >= 20 and era.name not in ("V0", "failed"):
-        wanted.append(("alternate", 0.01))
+        wanted += [("alternate", 0.01), ("terse", 0.01)]
     styles: dict[tuple[int, str], str] = {}
     for name, share in wanted:
         for _ in range(max(1, round(share * len(slots)))):
@@ -424,11 +424,11 @@ def _select(rng: random.Random, era: Era, row: Row, pool: list[Question]) -> lis
         for tag, low, high in (("explore", 2, 4), ("action", 2, 4), ("claims", 2, 3), ("verification", 2, 3)):
             some(tag, low, high)
         return take
-    some("explore", 3, 5)
+    some("explore", 2, 5)
     some("action", 2, 4)
     some("verification", 1, 3)
     some("economy", 1, 2)
-    some("grounding", 2, 3)
+    some("grounding", 1, 3)
     some("claims", 1, 3)
     if era.name in ("V2", "V3"):
         some("continuity", 1, 1)
@@ -549,6 +549,14 @@ def _blocks(document: str, side: Side) -> list[str]:
     return rules.strict_blocks(document)
 
 
+def _muted(side: Side) -> bool:
+    return _prose_words(side) < 10 * len(side.played)
+
+
+def _edited(side: Side) -> bool:
+    return any(f[0] == "edit" and f[2] != "none" for p in side.played for f in p.facts)
+
+
 def judge_side(
     plan: Plan,
     draft: Draft,
@@ -584,10 +592,10 @@ def judge_side(
     found = [question.find(side.played) for question in questions]
     words = _prose_words(side)
     truth = [words < bound if q.size_bound else bool(t) for q, t in zip(questions, found, strict=True)]
-    edited = any(f[0] == "edit" and f[2] != "none" for p in side.played for f in p.facts)
+    edited = _edited(side)
     last = side.played[-1]
     idle = not any(f[0] in ("edit", "submit") for f in last.facts)
-    muted = words < 10 * len(side.played)
+    muted = _muted(side)
     weight = weights(era, stored)
     records: list[Record] = []
     for judge_number, model in enumerate(era.judges):
@@ -760,12 +768,17 @@ def scoring_record(plan: Plan, draft: Draft, line: int, trouble: str) -> Record:
     # Both rollouts of a sample are asked the same questions.
     asked = random.Random(f"{plan.seed}:run:{plan.index}:questions:{base}")
     bound = asked.choice((250, 300, 400, 500))
-    questions = _select(asked, era, draft.row, question_pool(draft.row.issue, bound))
+    pool = question_pool(draft.row.issue, bound)
+    questions = _select(asked, era, draft.row, pool)
+    # The gate acts where pruning failed; lines on which it has something to act on fail a little more often.
+    idle = any(side is not None and (not _edited(side) or _muted(side)) for side in draft.sides.values())
+    gate = era.name in ("V2", "V3", "V4", "failed") and asked.random() < (0.8 if idle else 0.08)
+    if gate:
+        questions += [q for q in pool if (q.avoidance or q.size_bound) and q not in questions]
     stored = [
         _stored_question(era, question, number, asked.randint(1, max(1, len(draft.row.reference.played))))
         for number, question in enumerate(questions, start=1)
     ]
-    gate = era.name in ("V2", "V3", "V4", "failed") and asked.random() < 0.12
     judged = {}
     for name, side in draft.sides.items():
         assert side is not None

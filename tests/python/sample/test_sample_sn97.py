@@ -408,3 +408,14 @@ def test_legacy_files_repeat_the_records(runs: list[Run]) -> None:
 def test_no_placeholder_is_left(tree: Path) -> None:
     for path in tree.rglob("*.jsonl"):
         assert b"@SUBMIT@" not in path.read_bytes()
+
+
+def test_the_gate_removes_answers_only_where_pruning_failed(runs: list[Run]) -> None:
+    missing = 0
+    for run, line, _, records in sides(runs):
+        for record in records:
+            if run.era in ("V3", "V4", "failed") and len(record["answers"]) < len(line["questions"]):
+                missing += 1
+                assert "pruned_out" not in line["question_source"]
+                assert len(record["explanations"]) == len(line["questions"])
+    assert missing
