@@ -261,7 +261,7 @@ class _State:
 
     def keep_only(self, artifacts: list[Artifact]) -> None:
         wanted = {artifact.artifact_id for artifact in artifacts}
-        self.results = {key: value for key, value in self.results.items() if key in wanted}
+        self.results = {key: value for key, value in sorted(self.results.items()) if key in wanted}
 
     def save(self) -> None:
         part = self.path.with_suffix(".part")
