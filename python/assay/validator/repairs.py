@@ -86,8 +86,9 @@ def _without_reopened_think(thought: str) -> str:
 class _Prefix:
     """The text before a label, in the parts it was merged from, and whether it is worth keeping."""
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, limits: tuple[int, int]) -> None:
         self.parts = [part]
+        self._limits = limits
         self._characters = 0
         self._words = 0
         self._ends_sentence = False
@@ -107,7 +108,7 @@ class _Prefix:
         self._weigh(part)
 
     def is_substantive(self) -> bool:
-        return self._characters >= 20 and self._words >= 4 and self._ends_sentence
+        return self._ends_sentence and self._characters >= self._limits[0] and self._words >= self._limits[1]
 
     def is_debris(self) -> bool:
         piece = self.parts[0].lstrip()
@@ -119,16 +120,16 @@ class _Prefix:
         return "\n".join(part.strip() for part in self.parts)
 
 
-def _without_labels(thought: str, flags: list[str]) -> str:
+def _without_labels(thought: str, flags: list[str], limits: tuple[int, int]) -> str:
     stripped = thought.lstrip()
     if stripped.startswith(_LABEL):
         thought = stripped[len(_LABEL) :].lstrip()
     first, *others = thought.split(_LABEL)
-    prefix = _Prefix(first)
+    prefix = _Prefix(first, limits)
     for number, part in enumerate(others, start=1):
         if prefix.is_debris():
             flags.append("label_debris")
-            prefix = _Prefix(part)
+            prefix = _Prefix(part, limits)
             continue
         flags.append("second_label")
         if number == len(others) and not part.strip():
@@ -138,14 +139,21 @@ def _without_labels(thought: str, flags: list[str]) -> str:
             prefix.merge(part)
         else:
             flags.append("prefix_dropped")
-            prefix = _Prefix(part)
+            prefix = _Prefix(part, limits)
     return prefix.text()
 
 
-def repair_reference(thought: str, action: str, real_words: Collection[str] = REAL_WORDS) -> Repaired:
+def repair_reference(
+    thought: str,
+    action: str,
+    real_words: Collection[str] = REAL_WORDS,
+    substantive_characters: int = 20,
+    substantive_words: int = 4,
+) -> Repaired:
     """Return a teacher reference with its format repaired (contract C.5, steps 1 to 9 in order).
 
-    After `multi_bash_first` the action is another one than was published and scored.
+    Text before a second label is kept when it has `substantive_characters`, `substantive_words` of two letters
+    and a final sentence mark. After `multi_bash_first` the action is another one than was published and scored.
     """
     flags: list[str] = []
     block = _closed_block(thought)
@@ -155,7 +163,7 @@ def repair_reference(thought: str, action: str, real_words: Collection[str] = RE
     reopened = _without_reopened_think(thought)
     if reopened != thought.lstrip():
         flags.append("think_reopened")
-    thought = _without_labels(reopened, flags)
+    thought = _without_labels(reopened, flags, (substantive_characters, substantive_words))
     for name, tag, replacement in (("think_tag_inside", _THINK_TAG, "\n"), ("stray_tag", _STRAY_TAG, "")):
         thought, count = tag.subn(replacement, thought)
         if count:

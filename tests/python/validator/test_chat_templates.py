@@ -13,6 +13,15 @@ def test_messages_are_printed_as_they_are() -> None:
     assert render_prompt(template, MESSAGES) == "[system:Be brief.;user:Mend {{ it }};go"
 
 
+def test_common_idioms_of_templates_are_understood() -> None:
+    template = (
+        "{% set ns = namespace(last='none') %}{% set rest = messages[1:] %}"
+        "{% for message in rest %}{% set ns.last = message.role %}{{ message.content.split('{')[0] ~ '|' }}{% endfor %}"
+        "{{ ns.last }}"
+    )
+    assert render_prompt(template, MESSAGES) == "Mend |user"
+
+
 @pytest.mark.parametrize(
     "template",
     [
@@ -35,6 +44,11 @@ def test_messages_are_printed_as_they_are() -> None:
         "{% for a in messages recursive %}{{ loop(messages) }}{% endfor %}",
         "{% for a in messages %}{% for b in messages %}{% for c in messages %}{% endfor %}{% endfor %}{% endfor %}",
         "{% for c in messages[0].content %}{% endfor %}",
+        "{% set messages = messages[0].content %}{% for c in messages %}{% endfor %}",
+        "{% set m = messages %}{% set m = m[0].content %}{% for c in m %}{% endfor %}",
+        "{% for messages in messages %}{% for c in messages %}{% endfor %}{% endfor %}",
+        "{% set ns = namespace(a='x') %}{% set ns.a = ns.a + ns.a %}",
+        "{% set ns = namespace(a='x' + 'y') %}",
         "{{ raise_exception('no') }}",
         "{{ unclosed",
         "{{ messages[0].content - 1 }}",
