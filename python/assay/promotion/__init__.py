@@ -1,0 +1,1 @@
+"""Policy checkpoints, sampled in every context and experiment of the gateway contract."""
