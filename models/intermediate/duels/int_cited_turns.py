@@ -8,10 +8,9 @@ def model(dbt, session):
     """One row an (answer, cited number); only answers whose explanation cites something have rows."""
     dbt.config(materialized="table")
     explanations = (
-        dbt.ref("int_duel_answers")
+        dbt.ref("stg_sn97__answers")
         .filter("explanation <> ''")
-        .project("eval_run_id, sample_id, rollout, side, judge_index, question_id, explanation")
-        .order("eval_run_id, sample_id, rollout, side, judge_index, question_id")
+        .project("artifact_id, line, judge_index, question_id, explanation")
     )
     reader = explanations.to_arrow_reader(4096)
     return pa.RecordBatchReader.from_batches(cited_schema(reader.schema), (cite(batch) for batch in reader))

@@ -45,7 +45,7 @@ asked as (
         questions.tag,
         questions.requires,
         questions.category,
-        questions.text as question,
+        questions.step,
         row_number() over (
             partition by
                 sides.scoring_artifact_id, sides.scoring_line, sides.side,
@@ -88,11 +88,11 @@ int_duel_answers as (
         {{ plain_tag('asked.tag') }} as plain_tag,
         asked.requires,
         asked.category,
-        asked.question,
+        asked.step,
         answers.answer_text,
         answers.answer_scale,
         coalesce(answers.is_answered, false) as is_answered,
-        answers.explanation,
+        coalesce(answers.explanation, '') <> '' as is_explained,
         -- Letter grades carry a probability-weighted score, which is the real one.
         case
             when answers.answer_scale = 'graded_20' then coalesce(answers.score, answers.answer_value)

@@ -139,6 +139,8 @@ described as (
     select
         run_ids.eval_run_id,
         first_listings.finished_at,
+        coalesce(first_requests.submission_id, first_listings.submission_id) as submission_id,
+        first_listings.coronated,
         coalesce(first_requests.king_model_uri, first_listings.king_model_uri) as king_model,
         coalesce(first_requests.challenger_model_uri, first_listings.challenger_model_uri) as challenger_model,
         coalesce(first_verdicts.score_king, first_listings.score_king) as score_king,
@@ -200,16 +202,16 @@ ranked as (
                         < coalesce(rulesets.valid_to, cast('9999-12-31' as date))
                         then 0
                     else 1
-                end,
-                case when described.required_win_margin = rulesets.margin then 0 else 1 end,
-                case when described.has_looped and not rulesets.loop_zeroes then 1 else 0 end,
+                end asc,
+                case when described.required_win_margin = rulesets.margin then 0 else 1 end asc,
+                case when described.has_looped and not rulesets.loop_zeroes then 1 else 0 end asc,
                 rulesets.valid_from desc nulls last,
-                rulesets.ruleset_id
+                rulesets.ruleset_id asc
         ) as preference
     from described
     inner join rulesets
         on
-            rulesets.era = described.era_of_marks
+            described.era_of_marks = rulesets.era
             or (
                 described.era_of_marks is null
                 and cast(described.finished_at as date) >= coalesce(rulesets.valid_from, cast('0001-01-01' as date))
@@ -234,6 +236,8 @@ int_duel_runs as (
     select
         described.eval_run_id,
         described.finished_at,
+        described.submission_id,
+        described.coronated,
         described.king_model,
         described.challenger_model,
         described.score_king,
@@ -253,11 +257,7 @@ int_duel_runs as (
         described.has_tags,
         described.era_of_marks as era,
         own_rulesets.ruleset_id as own_ruleset_id,
-        {% if var('ruleset') -%}
-        '{{ var("ruleset") }}'
-        {%- else -%}
-        own_rulesets.ruleset_id
-        {%- endif %} as ruleset_id
+        coalesce({{ "'" ~ var('ruleset') ~ "'" if var('ruleset') else 'null' }}, own_rulesets.ruleset_id) as ruleset_id
     from described
     left join own_rulesets on described.eval_run_id = own_rulesets.eval_run_id
 

@@ -1,12 +1,12 @@
-with generated_samples as (
+with generated_lines as (
 
-    select * from {{ ref('stg_sn97__generated_samples') }}
+    select * from {{ ref('int_generated_lines') }}
 
 ),
 
-scoring_results as (
+scoring_lines as (
 
-    select * from {{ ref('stg_sn97__scoring_results') }}
+    select * from {{ ref('int_scoring_lines') }}
 
 ),
 
@@ -40,93 +40,51 @@ sides as (
 
 ),
 
--- A second line for the same published id is kept apart: it has no rollout of its own to be.
-generated_ranked as (
-
-    select
-        *,
-        row_number() over (partition by eval_run_id, sample_id order by artifact_id, line) as nth_line_of_id
-    from generated_samples
-
-),
-
 generated as (
 
-    select
-        *,
-        coalesce(rollout_suffix, 1) as rollout,
-        king_error is null
-        and challenger_error is null
-        and (n_king_messages is not null or coalesce(king_output, '') <> '')
-        and (n_challenger_messages is not null or coalesce(challenger_output, '') <> '') as generated_both
-    from generated_ranked
+    select * from generated_lines
     where nth_line_of_id = 1
 
 ),
 
--- The k-th scoring line of a base id belongs to the k-th of its rollouts that generated both sides.
-generated_numbered as (
+scoring as (
 
-    select
-        *,
-        case
-            when generated_both then row_number() over (
-                partition by eval_run_id, base_sample_id, generated_both
-                order by rollout, artifact_id, line
-            )
-        end as nth_scored
-    from generated
+    select * from scoring_lines
+    where rollout is not null
 
 ),
 
-scoring_numbered as (
-
-    select
-        *,
-        row_number() over (partition by eval_run_id, base_sample_id order by artifact_id, line) as nth_scored
-    from scoring_results
-
-),
-
--- A scoring line without a generated sample stays, without turns; its rollout is its place among the lines.
+-- A scoring line without a generated sample stays, without turns.
 samples as (
 
     select
-        coalesce(generated_numbered.eval_run_id, scoring_numbered.eval_run_id) as eval_run_id,
-        coalesce(generated_numbered.base_sample_id, scoring_numbered.base_sample_id) as sample_id,
-        coalesce(generated_numbered.rollout, scoring_numbered.nth_scored) as rollout,
-        coalesce(generated_numbered.dataset_source, scoring_numbered.dataset_source) as source,
-        coalesce(generated_numbered.shard, scoring_numbered.shard) as shard,
-        coalesce(generated_numbered.dataset_row, scoring_numbered.dataset_row) as dataset_row,
-        generated_numbered.artifact_id,
-        generated_numbered.line,
-        generated_numbered.generated_both,
-        generated_numbered.submit_command,
-        generated_numbered.king_error,
-        generated_numbered.challenger_error,
-        scoring_numbered.artifact_id as scoring_artifact_id,
-        scoring_numbered.line as scoring_line,
-        scoring_numbered.scored,
-        scoring_numbered.king_score,
-        scoring_numbered.challenger_score,
-        scoring_numbered.king_amputated_thinking,
-        scoring_numbered.challenger_amputated_thinking,
-        scoring_numbered.question_source ->> '$.sample_phase' as phase,
-        scoring_numbered.error as scoring_error,
-        -- Only a rollout that generated both sides can stand behind a scoring line.
-        row_number() over (
-            partition by
-                coalesce(generated_numbered.eval_run_id, scoring_numbered.eval_run_id),
-                coalesce(generated_numbered.base_sample_id, scoring_numbered.base_sample_id),
-                coalesce(generated_numbered.rollout, scoring_numbered.nth_scored)
-            order by generated_numbered.line is null, scoring_numbered.line
-        ) as nth_of_key
-    from generated_numbered
-    full outer join scoring_numbered
+        coalesce(generated.eval_run_id, scoring.eval_run_id) as eval_run_id,
+        coalesce(generated.sample_id, scoring.sample_id) as sample_id,
+        coalesce(generated.rollout, scoring.rollout) as rollout,
+        coalesce(generated.dataset_source, scoring.dataset_source) as source,
+        coalesce(generated.shard, scoring.shard) as shard,
+        coalesce(generated.dataset_row, scoring.dataset_row) as dataset_row,
+        generated.artifact_id,
+        generated.line,
+        generated.submit_command,
+        generated.king_error,
+        generated.challenger_error,
+        scoring.artifact_id as scoring_artifact_id,
+        scoring.line as scoring_line,
+        scoring.scored,
+        scoring.king_score,
+        scoring.challenger_score,
+        scoring.king_amputated_thinking,
+        scoring.challenger_amputated_thinking,
+        scoring.phase,
+        scoring.was_pruned,
+        scoring.error as scoring_error
+    from generated
+    full outer join scoring
         on
-            generated_numbered.eval_run_id = scoring_numbered.eval_run_id
-            and generated_numbered.base_sample_id = scoring_numbered.base_sample_id
-            and generated_numbered.nth_scored = scoring_numbered.nth_scored
+            generated.eval_run_id = scoring.eval_run_id
+            and generated.sample_id = scoring.sample_id
+            and generated.rollout = scoring.rollout
 
 ),
 
@@ -140,8 +98,7 @@ judged as (
         count(*) filter (where parse_ok) as n_judges_parsed,
         coalesce(bool_or(looped), false) as looped_stored,
         coalesce(bool_or(corrupted), false) as corrupted_stored,
-        min(corruption_reason) as corruption_reason_stored,
-        fsum(yes_rate order by judge_index) / nullif(count(yes_rate), 0) as mean_yes_rate
+        min(corruption_reason) as corruption_reason_stored
     from judge_results
     group by artifact_id, line, side
 
@@ -160,7 +117,6 @@ by_side as (
         case sides.side when 'king' then samples.king_error else samples.challenger_error end as generation_error
     from samples
     cross join sides
-    where samples.nth_of_key = 1
 
 ),
 
@@ -246,7 +202,7 @@ int_duel_sides as (
         n_turns,
         loop_variant,
         n_cmds,
-        -- Without commands nothing is a duplicate; without text nothing is known.
+        -- Without commands nothing is a duplicate; without a generated line nothing is known.
         case when n_cmds = 0 then 0.0 else 1.0 - n_distinct_cmds / n_cmds end as dup_cmd_ratio,
         max_cmd_run,
         case
@@ -275,6 +231,7 @@ int_duel_sides as (
         n_judges_parsed,
         submit_command,
         phase,
+        was_pruned,
         coalesce(generation_error, scoring_error) as error
     from with_loops
 

@@ -10,6 +10,12 @@ tag_weights as (
 
 ),
 
+scoring_results as (
+
+    select * from {{ ref('stg_sn97__scoring_results') }}
+
+),
+
 tables as (
 
     select distinct tag_weights_id
@@ -50,6 +56,40 @@ matched as (
 
 ),
 
+weighed as (
+
+    select
+        artifact_id,
+        line,
+        question_index,
+        question_id,
+        tag_weights_id,
+        stamped_weight,
+        coalesce(weight, 0.0) as weight
+    from matched
+    where preference = 1
+
+),
+
+-- Where a run stamps its questions, one without a stamp weighs what the table of the run's era says.
+stamped as (
+
+    select
+        weighed.artifact_id,
+        weighed.line,
+        weighed.question_index,
+        weighed.question_id,
+        'stamped' as tag_weights_id,
+        coalesce(weighed.stamped_weight, weighed.weight) as weight
+    from weighed
+    inner join scoring_results
+        on
+            weighed.artifact_id = scoring_results.artifact_id
+            and weighed.line = scoring_results.line
+    where weighed.tag_weights_id = case when scoring_results.scoring_mode = 'graded_20' then 'v5b' else 'v4' end
+
+),
+
 int_question_weights as (
 
     select
@@ -58,18 +98,17 @@ int_question_weights as (
         question_index,
         question_id,
         tag_weights_id,
-        coalesce(weight, 0.0) as weight
-    from matched
-    where preference = 1
+        weight
+    from weighed
     union all
     select
         artifact_id,
         line,
         question_index,
         question_id,
-        'stamped' as tag_weights_id,
-        coalesce(weight, 0.0) as weight
-    from questions
+        tag_weights_id,
+        weight
+    from stamped
 
 )
 

@@ -16,6 +16,18 @@ sides as (
 
 ),
 
+runs as (
+
+    select * from {{ ref('int_duel_runs') }}
+
+),
+
+rulesets as (
+
+    select * from {{ ref('rulesets') }}
+
+),
+
 -- V1 leaves the size questions out of the mean (they weigh 0) and applies their share of yes as a factor.
 weighed as (
 
@@ -53,6 +65,15 @@ weighed as (
 
 ),
 
+with_size_factor as (
+
+    select
+        *,
+        {{ var('size_factor_floor') }} + (1.0 - {{ var('size_factor_floor') }}) * sum_size / n_size as size_factor
+    from weighed
+
+),
+
 rated as (
 
     select
@@ -61,13 +82,10 @@ rated as (
             when n_answered = 0 then null
             when sum_weight = 0 then {{ round_like_python('sum_plain / n_answered', 6) }}
             when tag_weights_id = 'v1' and n_size > 0
-                then {{ round_like_python(
-                    'sum_weighted / sum_weight * (' ~ var('size_factor_floor') ~ ' + (1.0 - '
-                    ~ var('size_factor_floor') ~ ') * sum_size / n_size)', 6
-                ) }}
+                then {{ round_like_python('sum_weighted / sum_weight * size_factor', 6) }}
             else {{ round_like_python('sum_weighted / sum_weight', 6) }}
         end as yes_rate
-    from weighed
+    from with_size_factor
 
 ),
 
@@ -86,31 +104,51 @@ responses as (
 
 ),
 
+rounded as (
+
+    select
+        *,
+        {{ round_like_python('mean_yes_rate', 6) }} as response_score
+    from responses
+
+),
+
+-- What the side was judged by, whatever ruleset a var puts in its place.
+own_rules as (
+
+    select
+        runs.eval_run_id,
+        coalesce(rulesets.amputated_multiplier, 1.0) as amputated_multiplier
+    from runs
+    left join rulesets on runs.own_ruleset_id = rulesets.ruleset_id
+
+),
+
 int_side_scores as (
 
     select
-        responses.eval_run_id,
-        responses.sample_id,
-        responses.rollout,
-        responses.side,
-        responses.tag_weights_id,
-        responses.sum_weight,
+        rounded.eval_run_id,
+        rounded.sample_id,
+        rounded.rollout,
+        rounded.side,
+        rounded.tag_weights_id,
+        rounded.sum_weight,
+        rounded.response_score,
         sides.score as stored_score,
         sides.zeroed,
         case
             when coalesce(sides.amputated_stored, false)
-                then {{ round_like_python(
-                    round_like_python('responses.mean_yes_rate', 6) ~ ' * coalesce(sides.amputated_multiplier, 1.0)', 6
-                ) }}
-            else {{ round_like_python('responses.mean_yes_rate', 6) }}
+                then {{ round_like_python('rounded.response_score * own_rules.amputated_multiplier', 6) }}
+            else rounded.response_score
         end as score
-    from responses
+    from rounded
     inner join sides
         on
-            responses.eval_run_id = sides.eval_run_id
-            and responses.sample_id = sides.sample_id
-            and responses.rollout = sides.rollout
-            and responses.side = sides.side
+            rounded.eval_run_id = sides.eval_run_id
+            and rounded.sample_id = sides.sample_id
+            and rounded.rollout = sides.rollout
+            and rounded.side = sides.side
+    inner join own_rules on rounded.eval_run_id = own_rules.eval_run_id
 
 )
 

@@ -40,7 +40,7 @@ cited as (
 
 ),
 
-answers as (
+weighed as (
 
     select
         duel_answers.eval_run_id,
@@ -51,11 +51,11 @@ answers as (
         duel_answers.judge_model,
         duel_answers.question_id,
         duel_answers.question_index,
-        duel_answers.question,
         duel_answers.tag,
         duel_answers.plain_tag,
         duel_answers.requires,
         duel_answers.category,
+        duel_answers.step,
         question_weights.weight,
         duel_answers.answer_text as answer,
         duel_answers.answer_scale,
@@ -68,16 +68,17 @@ answers as (
         duel_answers.run_state,
         duel_answers.n_judges,
         duel_answers.n_turns,
-        -- A "no" never earns, nor does a judge whose reply was not read, nor a side that was not judged.
+        -- A "no" never earns, nor does a judge whose reply was not read, nor a side or run that does not count.
         coalesce(
             duel_answers.scored
+            and duel_answers.run_state = 'succeeded'
             and duel_answers.is_yes
             and question_weights.weight > 0
             and duel_answers.parse_ok
             and not duel_answers.zeroed,
             false
         ) as earned,
-        coalesce(duel_answers.explanation, '') <> '' as is_explained,
+        duel_answers.is_explained,
         coalesce(cited.n_cited, 0) as n_cited,
         coalesce(cited.n_cited_valid, 0) as n_cited_valid,
         coalesce(cited.n_cited_extended, 0) as n_cited_extended,
@@ -98,6 +99,45 @@ answers as (
             and duel_answers.side = cited.side
             and duel_answers.judge_index = cited.judge_index
             and duel_answers.question_id = cited.question_id
+
+),
+
+answers as (
+
+    select
+        eval_run_id,
+        sample_id,
+        rollout,
+        side,
+        judge_index,
+        judge_model,
+        question_id,
+        question_index,
+        tag,
+        plain_tag,
+        requires,
+        category,
+        step,
+        weight,
+        answer,
+        answer_scale,
+        value,
+        is_answered,
+        is_yes,
+        parse_ok,
+        zeroed,
+        scored,
+        scored and run_state = 'succeeded' as is_counted,
+        n_judges,
+        earned,
+        -- The mean over judges divides by the side's judge records.
+        case when earned then weight / n_judges else 0.0 end as earned_weight,
+        is_explained,
+        n_cited,
+        n_cited_valid,
+        n_cited_extended,
+        n_cited_extended_valid
+    from weighed
 
 )
 

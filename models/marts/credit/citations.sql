@@ -13,22 +13,20 @@ answers as (
 placed as (
 
     select
-        cited_turns.eval_run_id,
-        cited_turns.sample_id,
-        cited_turns.rollout,
-        cited_turns.side,
-        cited_turns.judge_index,
-        cited_turns.question_id,
+        answers.eval_run_id,
+        answers.sample_id,
+        answers.rollout,
+        answers.side,
+        answers.judge_index,
+        answers.question_id,
         cited_turns.turn,
         cited_turns.form,
         cited_turns.turn between 1 and answers.n_turns as valid
     from cited_turns
     inner join answers
         on
-            cited_turns.eval_run_id = answers.eval_run_id
-            and cited_turns.sample_id = answers.sample_id
-            and cited_turns.rollout = answers.rollout
-            and cited_turns.side = answers.side
+            cited_turns.artifact_id = answers.scoring_artifact_id
+            and cited_turns.line = answers.scoring_line
             and cited_turns.judge_index = answers.judge_index
             and cited_turns.question_id = answers.question_id
 

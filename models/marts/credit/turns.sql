@@ -72,7 +72,8 @@ credit as (
         fsum(whole order by judge_index, question_index) as credit_full_extended,
         count(*) filter (where form = 'strict') as n_citing_answers,
         list(plain_tag order by plain_tag, judge_index, question_index)
-            filter (where form = 'strict' and plain_tag is not null) as tags
+            filter (where form = 'strict' and plain_tag is not null)
+            as tags
     from earned_citations
     group by eval_run_id, sample_id, rollout, side, turn
 
@@ -89,13 +90,13 @@ credited as (
         counted_sides.phase,
         counted_sides.model,
         counted_sides.zeroed,
-        side_turns.* exclude (side),
+        side_turns.* exclude (side), -- noqa: RF02
         coalesce(credit.credit_split, 0.0) as credit_split,
         coalesce(credit.credit_full, 0.0) as credit_full,
         coalesce(credit.credit_split_extended, 0.0) as credit_split_extended,
         coalesce(credit.credit_full_extended, 0.0) as credit_full_extended,
         coalesce(credit.n_citing_answers, 0) as n_citing_answers,
-        coalesce(credit.tags, cast([] as varchar [])) as tags
+        coalesce(credit.tags, cast([] as varchar[])) as tags
     from counted_sides
     inner join side_turns
         on
