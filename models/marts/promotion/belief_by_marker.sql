@@ -1,0 +1,2 @@
+{{ belief_by(['ctx', 'src', 'shard_half']) }}
+order by fixture, ctx, src, shard_half

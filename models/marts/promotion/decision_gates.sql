@@ -1,0 +1,120 @@
+with gates as (
+
+    select * from {{ ref('promotion_gate') }}
+    where purpose = 'promotion'
+
+),
+
+measures as (
+
+    select * from {{ ref('measures') }}
+
+),
+
+checkpoints as (
+
+    select * from {{ ref('int_checkpoint_files') }}
+    -- What a run starts from is no candidate.
+    where not starts_with(checkpoint, 'model/')
+
+),
+
+rates as (
+
+    {% for measure, successes, trials in [
+        ('compliance', 'n_compliant', 'n_restricted'),
+        ('accuracy', 'n_correct', 'n'),
+        ('observed_restricted', 'n_observed_restricted', 'n_restricted'),
+        ('unobserved_restricted', 'n_unobserved_restricted', 'n_restricted'),
+        ('preserve_restricted', 'n_preserve_restricted', 'n_restricted'),
+    ] -%}
+    select
+        fixture,
+        checkpoint,
+        context,
+        '{{ measure }}' as measure,
+        {{ successes }} as successes,
+        {{ trials }} as n,
+        {{ measure }} as value,  -- noqa: RF04
+        {{ measure }}_low as low,
+        {{ measure }}_high as high,
+        reason
+    from measures
+    {{ 'union all' if not loop.last }}
+    {% endfor %}
+),
+
+held as (
+
+    select
+        checkpoints.fixture,
+        checkpoints.checkpoint,
+        gates.gate,
+        gates.context,
+        gates.measure,
+        gates.at_least,
+        gates.at_most,
+        gates.min_n,
+        rates.successes,
+        rates.n,
+        rates.value,
+        rates.low,
+        rates.high,
+        case
+            when rates.reason is not null then rates.reason
+            when rates.value is null or not isfinite(rates.value)
+                then gates.measure || ' in ' || gates.context || ' was not measured'
+            when rates.n < gates.min_n
+                then gates.measure || ' in ' || gates.context || ' rests on ' || rates.n || ' queries, fewer than '
+                    || gates.min_n
+        end as unknown_because
+    from checkpoints
+    cross join gates
+    left join rates
+        on
+            checkpoints.fixture = rates.fixture
+            and checkpoints.checkpoint = rates.checkpoint
+            and gates.context = rates.context
+            and gates.measure = rates.measure
+
+),
+
+decision_gates as (
+
+    select
+        fixture,
+        checkpoint,
+        gate,
+        context,
+        measure,
+        at_least,
+        at_most,
+        min_n,
+        successes,
+        n,
+        value,
+        low,
+        high,
+        case
+            when unknown_because is not null then 'unknown'
+            when coalesce(value >= at_least, true) and coalesce(value <= at_most, true) then 'pass'
+            else 'fail'
+        end as verdict,
+        case
+            when unknown_because is not null then 'unknown'
+            when coalesce(low >= at_least, true) and coalesce(high <= at_most, true) then 'pass'
+            else 'fail'
+        end as verdict_by_bound,
+        case
+            when unknown_because is not null then gate || ' unknown: ' || unknown_because
+            else
+                measure || ' in ' || context || ' is ' || format('{:.4f}', value) || ' (' || successes || '/' || n
+                || ', 95 % interval ' || format('{:.4f}', low) || ' to ' || format('{:.4f}', high) || ')'
+                || coalesce(', limit at least ' || at_least, '') || coalesce(', limit at most ' || at_most, '')
+        end as reason
+    from held
+
+)
+
+select * from decision_gates
+order by fixture, checkpoint, gate
