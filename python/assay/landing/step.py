@@ -1,6 +1,7 @@
 """The landing step as a build runs it: in a process of its own, with its result as views of the warehouse."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -38,11 +39,12 @@ def run_apart(arguments: list[str], standard_input: str | None = None) -> str | 
     A process of its own gives its memory back when it ends, and its pool never meets the threads of the caller.
     """
     finished = subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-X", "utf8", *arguments],  # any file name in a message survives whatever the locale is
         input=standard_input,
         stdin=None if standard_input is not None else subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     if finished.returncode == 0:
@@ -63,5 +65,10 @@ def publish(session: duckdb.DuckDBPyConnection, folder: str, names: Iterable[str
     """(Re)create a view for every named sub-folder of parquet files, by its absolute path."""
     root = Path(folder).resolve()
     for name in names:
-        pattern = "'" + str(root / name / "*.parquet").replace("'", "''") + "'"
+        pattern = "'" + f"{_literal(str(root / name))}/*.parquet".replace("'", "''") + "'"
         session.execute(f"create or replace view {SCHEMA}.{name} as select * from read_parquet({pattern})")
+
+
+def _literal(path: str) -> str:
+    """A path as a glob pattern that means this path alone."""
+    return re.sub(r"([\[*?])", r"[\1]", path)

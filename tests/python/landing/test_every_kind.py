@@ -10,7 +10,7 @@ import pytest
 from assay.landing.tables import TABLES
 from landing_tree import CHUNK, DUEL, OWN, RUN, SAMPLES, SCORES, Tree
 
-EXTRA = {"later": {"a": [1, None, "\u4e2d"]}}
+EXTRA: dict[str, Any] = {"later": {"a": [1, None, "\u4e2d"]}}
 OTHER = '{"later":{"a":[1,null,"\u4e2d"]}}'
 
 
@@ -35,14 +35,14 @@ def _present(row: dict[str, Any]) -> dict[str, Any]:
 # SN97 ----------------------------------------------------------------------------------------------------
 
 _FLAGS = ("score_target", "environment_observation", "truncated", "injected", "retry_feedback", "abandoned")
-_SAMPLE = {
+_SAMPLE: dict[str, Any] = {
     "eval_run_id": "stated", "sample_id": "mini-coder/data/train-00001.parquet:17:1#r1", "prompt": "<|im_start|>",
     "submit_marker": "", "submit_command": "echo M", "rewrite_mode": "added", "previous_king_output": "K",
     "challenger_output": "C", "king_error": "missing_generation", "chal_error": "missing_observation_turn_2",
     "previous_king_turns": [{"role": "assistant", "content": "c", flag: True, **EXTRA} for flag in _FLAGS],
     "challenger_turns": [{"role": "user", "content": ""}, {"content": "no role"}], **EXTRA,
 }  # fmt: skip
-_SAMPLE_ROW = {
+_SAMPLE_ROW: dict[str, Any] = {
     "eval_run_id": RUN, "stated_eval_run_id": "stated", "sample_id": _SAMPLE["sample_id"], "prompt": "<|im_start|>",
     "submit_marker": "", "submit_command": "echo M", "rewrite_mode": "added", "king_output": "K",
     "challenger_output": "C", "king_error": "missing_generation", "challenger_error": "missing_observation_turn_2",
@@ -68,23 +68,23 @@ def test_generated_samples_and_transcripts(tree: Tree, legacy: bool) -> None:
     ]  # fmt: skip
 
 
-_QUESTION = {
+_QUESTION: dict[str, Any] = {
     "id": "q_01", "text": "t", "example_bad": "b", "requires": "action", "category": "size", "tag": "reference:claims",
     "evidence": "e", "step": 3, "weight": 1.5, "milestone": "m", "milestone_statement": "ms", "rung": 2,
 }  # fmt: skip
-_JUDGE = {
+_JUDGE: dict[str, Any] = {
     "side": "previous_king", "judge_model": "z-ai/glm-5.2", "provider": "p", "yes_rate": 0.5, "parse_ok": True,
     "error": "e", "corrupted": True, "corruption_reason": "r", "looped": True, "loop_reasons": ["x"],
     "loop_commands": [{"command": "ls", "count": 2, "longest_run": 2}], "repeats": 1, "repeats_held": 2, "disputed": 3,
     "metric_scores": {"m": 0.25}, "judge_mean": 0.75,
 }  # fmt: skip
-_MAPS = {"answers": {"q_01": "T", "q_02": None}, "explanations": {"q_01": "CANDIDATE OUTPUT 99"},
+_MAPS: dict[str, Any] = {"answers": {"q_01": "T", "q_02": None}, "explanations": {"q_01": "CANDIDATE OUTPUT 99"},
          "scores": {"q_01": 0.985}, "distributions": {"q_01": {"T": 0.9, "A": 0.1}, "q_03": {}}}  # fmt: skip
-_JUDGE_ROW = {
+_JUDGE_ROW: dict[str, Any] = {
     **_JUDGE, "side": "king", "loop_reasons": '["x"]', "metric_scores": '{"m":0.25}',
     "loop_commands": '[{"command":"ls","count":2,"longest_run":2}]', "n_answers": 3,
 }  # fmt: skip
-_ANSWER_ROWS = [
+_ANSWER_ROWS: list[dict[str, Any]] = [
     {"question_id": "q_01", "answer": '"T"', "explanation": "CANDIDATE OUTPUT 99", "score": 0.985,
      "distribution": '{"T":0.9,"A":0.1}'},
     {"question_id": "q_02", "answer": "null"},
@@ -196,6 +196,10 @@ def test_a_failure_verdict_has_its_faults_and_nothing_else(tree: Tree) -> None:
 
 
 def test_fault_dashboard_and_state(tree: Tree) -> None:
+    run: dict[str, Any]
+    fail: dict[str, Any]
+    member: dict[str, Any]
+    fault: dict[str, Any]
     fault = {"submission_id": "u", "repo": "r", "digest": "sha256:d", "fault_code": "failed", "reason": "x",
              "decision_mode": "veto", "gate": {"passed": False}, "prompts": ["p0", "p1"], "responses": ["r0"],
              "checked_at": "2026-08-24", **EXTRA}  # fmt: skip
@@ -209,8 +213,8 @@ def test_fault_dashboard_and_state(tree: Tree) -> None:
             "updated_at": "t"}  # fmt: skip
     member = {"king_version": 1, "model_uri": "mu", "model_hash": "mh", "hotkey": "hk", "uid": 2, "weight_bps": 3,
               "score_king": 0.1, "score_challenger": 0.2, "eval_run_id": "e", "is_king": True}  # fmt: skip
-    king = {"king_version": 11, "model_uri": "kmu", "hotkey": "khk", "uid": 12}
-    dashboard = {
+    king: dict[str, Any] = {"king_version": 11, "model_uri": "kmu", "hotkey": "khk", "uid": 12}
+    dashboard: dict[str, Any] = {
         "updated_at": "now", "chain": {"netuid": 97, "judge_models": ["a", "b"], **EXTRA},
         "stats": {"evaluated": 4, **EXTRA}, "reign": {"members": [{**member, **EXTRA}], **EXTRA},
         "current_eval": {"state": "x"}, "queue": [{"uid": 1}], "fails": [{**fail, "artifacts": {"a": "u"}, **EXTRA}],
@@ -256,8 +260,11 @@ def test_fault_dashboard_and_state(tree: Tree) -> None:
 
 _PAIR_NAMES = ("lpC_yc_za", "lpC_yc_zc", "lpC_yc_e", "lpC_ya_za", "lpC_ya_zc", "lpC_ya_e", "lpA_yc_za", "lpA_yc_zc",
                "lpA_yc_e", "lpA_ya_za", "lpA_ya_zc", "lpA_ya_e", "lpC_za_x", "lpC_zc_x", "eta", "L2_bank")  # fmt: skip
-_PAIR = {name: -index / 8 for index, name in enumerate(_PAIR_NAMES)} | {"z_a": "thought", "y_a": "action"}
-_REFERENCE = {"z": "", "y": "```bash\nls\n```", "lp_own": -0.1, "lp_empty": -0.2, "lp_thought": -0.3,
+_PAIR: dict[str, Any] = {name: -index / 8 for index, name in enumerate(_PAIR_NAMES)} | {
+    "z_a": "thought",
+    "y_a": "action",
+}
+_REFERENCE: dict[str, Any] = {"z": "", "y": "```bash\nls\n```", "lp_own": -0.1, "lp_empty": -0.2, "lp_thought": -0.3,
               "lp_thought_e": -0.4, "lp_cross": [None, -0.5], "mc_thought": -0.6, "n_bytes_y": 7,
               "n_content_thought": 8, "n_tokens_thought": 9}  # fmt: skip
 
