@@ -537,7 +537,7 @@ def _gone(leader: int, seconds: float = 10) -> bool:
 @pytest.mark.parametrize("how", ["interrupt", "kill"])
 def test_a_run_that_is_stopped_leaves_no_process_behind(tree: Tree, how: str) -> None:
     for index in range(4):
-        tree.write(f"trajectories/{index}.jsonl", b'{"messages":[]}\n' * 600_000)
+        tree.write(f"trajectories/{index}.jsonl", b'{"messages":[]}\n' * 400_000)
     process = _assay("land", tree.raw, "--out", tree.out, "--workers", "2")
     until = time.monotonic() + 30
     # The workers read once two files are on their way.

@@ -200,7 +200,7 @@ def test_mutated_documents_land_whole_or_are_quarantined(tmp_path: Path) -> None
     for name, record in DOCUMENTS.items():
         mutations = _mutations(record, generator, 8)
         # One file each: a part of them is enough for a quick test.
-        for index, item in enumerate([record, *generator.sample(mutations, min(len(mutations), 40))]):
+        for index, item in enumerate([record, *generator.sample(mutations, min(len(mutations), 30))]):
             tree.write(name.format(f"copy-{index:03}"), _line(item))
     report = tree.land()
     assert set(report.reasons) >= {"wrong_type", "number_out_of_range", "nested_too_deeply"}
