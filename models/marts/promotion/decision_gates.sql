@@ -106,7 +106,7 @@ decision_gates as (
             else 'fail'
         end as verdict_by_bound,
         case
-            when unknown_because is not null then gate || ' unknown: ' || unknown_because
+            when unknown_because is not null then unknown_because
             else
                 measure || ' in ' || context || ' is ' || format('{:.4f}', value) || ' (' || successes || '/' || n
                 || ', 95 % interval ' || format('{:.4f}', low) || ' to ' || format('{:.4f}', high) || ')'

@@ -5,37 +5,38 @@ with headers as (
 
 ),
 
+full_cells as (
+
+    select
+        fixture,
+        {{ stratifying_fields() | join(', ') }},
+        count(*) as n,
+        count(*) filter (where observed) as n_observed
+    from headers
+    group by fixture, {{ stratifying_fields() | join(', ') }}
+
+),
+
 {% set fields = stratifying_fields() -%}
-cells as (
+-- Every pair of fields, in strata of episodes that agree in all the others.
+paired as (
 
     {% for first in fields -%}
     {%- for second in fields[loop.index:] -%}
+    {%- set others = fields | reject('in', [first, second]) | list -%}
     select
         fixture,
         '{{ first }}' as field,
         '{{ second }}' as other_field,
-        {{ first }} as value,
+        {{ first }} as value,  -- noqa: RF04
         {{ second }} as other_value,
-        count(*) as n,
-        count(*) filter (where observed) as n_observed
-    from headers
-    group by fixture, {{ first }}, {{ second }}
+        concat_ws(' ', {{ others | join(', ') }}) as stratum,
+        n,
+        n_observed
+    from full_cells
     {{ 'union all' if not (loop.last and first == fields[-2]) }}
     {% endfor -%}
     {%- endfor %}
-),
-
-estimated as (
-
-    select
-        *,
-        n_observed / n as p_observed,
-        -- A cell of zeros alone still has a variance.
-        ((n_observed + 0.5) / (n + 1)) * (1 - (n_observed + 0.5) / (n + 1)) / n as variance,
-        count(*) over pair as n_cells
-    from cells
-    window pair as (partition by fixture, field, other_field)
-
 ),
 
 sized as (
@@ -46,8 +47,51 @@ sized as (
         other_field,
         count(distinct value) as n_values,
         count(distinct other_value) as n_other_values
-    from cells
+    from paired
     group by fixture, field, other_field
+
+),
+
+complete as (
+
+    select
+        paired.*,
+        sized.n_values,
+        sized.n_other_values,
+        sum(paired.n) over (
+            partition by paired.fixture, paired.field, paired.other_field, paired.stratum
+        ) as n_stratum
+    from paired
+    inner join sized
+        on
+            paired.fixture = sized.fixture
+            and paired.field = sized.field
+            and paired.other_field = sized.other_field
+    qualify
+        count(*) over (partition by paired.fixture, paired.field, paired.other_field, paired.stratum)
+        = sized.n_values * sized.n_other_values
+
+),
+
+-- Directly standardised, as in `header_effects`; a cell of zeros alone still has a variance.
+estimated as (
+
+    select
+        fixture,
+        field,
+        other_field,
+        value,
+        other_value,
+        n_values,
+        n_other_values,
+        sum(n) as n,
+        fsum(n_stratum * (n_observed / n) order by stratum) / sum(n_stratum) as p_observed,
+        fsum(
+            pow(n_stratum, 2) * ((n_observed + 0.5) / (n + 1)) * (1 - (n_observed + 0.5) / (n + 1)) / n
+            order by stratum
+        ) / pow(sum(n_stratum), 2) as variance
+    from complete
+    group by fixture, field, other_field, value, other_value, n_values, n_other_values
 
 ),
 
@@ -55,28 +99,17 @@ sized as (
 residuals as (
 
     select
-        estimated.*,
-        sized.n_values,
-        sized.n_other_values,
-        estimated.p_observed - avg(estimated.p_observed) over by_value
-        - avg(estimated.p_observed) over by_other_value
-        + avg(estimated.p_observed) over pair as beyond_the_sum,
-        sum(estimated.variance) over by_value as variance_of_value,
-        sum(estimated.variance) over by_other_value as variance_of_other_value,
-        sum(estimated.variance) over pair as variance_of_pair
+        *,
+        p_observed - avg(p_observed) over by_value - avg(p_observed) over by_other_value
+        + avg(p_observed) over pair as beyond_the_sum,
+        sum(variance) over by_value as variance_of_value,
+        sum(variance) over by_other_value as variance_of_other_value,
+        sum(variance) over pair as variance_of_pair
     from estimated
-    inner join sized
-        on
-            estimated.fixture = sized.fixture
-            and estimated.field = sized.field
-            and estimated.other_field = sized.other_field
-    where estimated.n_cells = sized.n_values * sized.n_other_values
     window
-        pair as (partition by estimated.fixture, estimated.field, estimated.other_field),
-        by_value as (partition by estimated.fixture, estimated.field, estimated.other_field, estimated.value),
-        by_other_value as (
-            partition by estimated.fixture, estimated.field, estimated.other_field, estimated.other_value
-        )
+        pair as (partition by fixture, field, other_field),
+        by_value as (partition by fixture, field, other_field, value),
+        by_other_value as (partition by fixture, field, other_field, other_value)
 
 ),
 
@@ -114,7 +147,7 @@ header_interactions as (
         other_field,
         value,
         other_value,
-        n,
+        cast(n as bigint) as n,
         round(p_observed, 9) as p_observed,
         round(beyond_the_sum, 9) as beyond_the_sum,
         round(beyond_the_sum / standard_error, 6) as z,
