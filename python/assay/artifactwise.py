@@ -1,21 +1,25 @@
 """Work that is done artifact by artifact: in a pool of processes, and only where something changed."""
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 from assay.errors import AssayError
+from assay.names import shown
+from assay.writing import writing
+
+__all__ = ["State", "code_fingerprint", "each", "writing"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -38,33 +42,46 @@ def each(
         for task in tasks:
             yield task, work(task)
         return
+    strangers = set(active_children())
     # Fresh processes: a forked copy of a process that runs threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker) as pool:
         pending: dict[Future[Result], Task] = {}
         try:
             for task in tasks:
                 pending[pool.submit(work, task)] = task
                 if len(pending) >= 2 * workers:
-                    yield from _finished(pending)
+                    yield from _finished(pending, name)
             while pending:
-                yield from _finished(pending)
+                yield from _finished(pending, name)
         except BrokenProcessPool:
-            near = ", ".join(sorted(map(name, pending.values()))[:3])
+            near = ", ".join(sorted(shown(name(task)) for task in pending.values())[:3])
             raise AssayError(f"a worker process was killed, perhaps for want of memory, near {near}") from None
+        except KeyboardInterrupt:
+            for process in set(active_children()) - strangers:
+                process.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _finished(pending: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
+def _finished(pending: dict[Future[Result], Task], name: Callable[[Task], str]) -> Iterator[tuple[Task, Result]]:
     done, _ = wait(pending, return_when=FIRST_COMPLETED)
-    for future in done:
+    for future in sorted(done, key=lambda future: name(pending[future])):
         result = future.result()
         yield pending.pop(future), result
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group; the parent alone decides, the children end with their file."""
+def _start_worker() -> None:
+    """Ctrl-C reaches the whole group, but the parent alone decides; a worker whose parent is gone ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 @dataclass
@@ -102,7 +119,8 @@ class State:
     def save(self) -> None:
         """Write the state under its name, whole or not at all."""
         part = self.path.with_suffix(".part")
-        part.write_text(json.dumps({"fingerprint": self.fingerprint, "results": self.results}), encoding="utf-8")
+        stored = {"fingerprint": self.fingerprint, "results": dict(sorted(self.results.items()))}
+        part.write_text(json.dumps(stored), encoding="utf-8")
         os.replace(part, self.path)
 
 
@@ -114,17 +132,3 @@ def code_fingerprint(*packages: ModuleType) -> str:
             for path in sorted(Path(folder).rglob("*.py")):
                 digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
-
-
-@contextlib.contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn a full disk into one sentence that says where; other faults pass through."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise AssayError(
-                f"cannot write below {folder}: {os.strerror(error.errno)}; free some space, or set ASSAY_DB to a "
-                "path on another disk"
-            ) from None
-        raise

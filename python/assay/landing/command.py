@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from assay.landing.names import shown
 from assay.landing.run import Report, land_tree, print_progress
+from assay.names import shown
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

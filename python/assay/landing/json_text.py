@@ -16,6 +16,12 @@ MAX_DEPTH = 200
 """Deepest nesting that is read: far above any published record, far below what exhausts a stack of any caller."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# An escaped NUL, an escaped surrogate without its other half, or what an escaped backslash makes look like one half.
+_UNCLEAN = re.compile(
+    rb"\\u(?:0000|[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F]))"
+    rb"|\\\\u[dD][89abAB]"
+)
 
 
 @dataclass
@@ -53,10 +59,10 @@ def parse(data: bytes, counts: TextCounts) -> Any:
     except ValueError:
         # The only other ValueError of the decoder: an integer with more digits than Python converts.
         raise RefusedError("number_out_of_range", "an integer of thousands of digits") from None
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _is_too_deep(value):
+    if _is_too_deep(value):
         raise RefusedError("nested_too_deeply")
-    # A cheap look at the bytes spares nearly every line the walk over its strings.
-    if b"\\u0000" in data or b"\\ud" in data or b"\\uD" in data:
+    # One look at the bytes spares nearly every line the walk over its strings.
+    if _UNCLEAN.search(data):
         value = clean(value, counts)
     return value
 
@@ -97,17 +103,17 @@ _TYPE_NAMES = {
 
 
 def _is_too_deep(value: Any) -> bool:
-    level = [value]
+    level = [value] if type(value) is dict or type(value) is list else []
     for _ in range(MAX_DEPTH):
+        if not level:
+            return False
         level = [
             item
             for container in level
             for item in (container.values() if type(container) is dict else container)
             if type(item) is dict or type(item) is list
         ]
-        if not level:
-            return False
-    return True
+    return bool(level)
 
 
 def _replace_surrogates(text: str, counts: TextCounts) -> str:

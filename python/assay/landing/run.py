@@ -1,33 +1,29 @@
 """Landing a whole raw tree: what is there, what changed since last time, and the work in parallel."""
 
 import contextlib
-import hashlib
-import json
 import os
-import signal
 import stat
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import assay.landing
+from assay.artifactwise import State, code_fingerprint, each
 from assay.errors import AssayError
 from assay.landing.artifact import Artifact, land
-from assay.landing.names import printable, shown
 from assay.landing.sources import SOURCES
 from assay.landing.tables import ARTIFACTS, QUARANTINE, TABLES
-from assay.landing.writing import writing
+from assay.names import printable, shown
+from assay.writing import writing
 
 STATE_FILE = "state.json"
 EMPTY_FILE = "empty.parquet"
@@ -72,18 +68,21 @@ def land_tree(
         raise AssayError(f"the number of workers is {workers}: set it to 1 or more")
     artifacts, strangers = find_artifacts(raw_root)
     _prepare(folder)
-    fingerprint = f"{_code_fingerprint()} {max_line_megabytes} {printable(raw_root.resolve())}"
-    state = _State.load(folder, fingerprint)
-    todo = [artifact for artifact in artifacts if not state.is_current(artifact)]
+    fingerprint = f"{code_fingerprint(assay.landing)} {max_line_megabytes} {printable(raw_root.resolve())}"
+    state = State.load(folder / STATE_FILE, fingerprint)
+    todo = [artifact for artifact in artifacts if not _is_current(artifact, state)]
     todo.sort(key=lambda artifact: (-artifact.size, artifact.artifact_id))
     try:
-        for done, (artifact, landed) in enumerate(_land_all(todo, folder, workers, max_line_megabytes << 20), 1):
-            state.put(artifact, landed)
+        work = partial(_land_one, folder, max_line_megabytes << 20)
+        alone = sum(artifact.size for artifact in todo) < _ALONE_BYTES
+        landing = each(todo, work, workers, alone, lambda artifact: artifact.artifact_id)
+        for done, (artifact, landed) in enumerate(landing, 1):
+            state.put(artifact.artifact_id, _stamp(artifact), landed)
             if progress:
                 progress(done, len(todo))
     finally:
         with writing(folder):
-            state.keep_only(artifacts)
+            state.keep_only(artifact.artifact_id for artifact in artifacts)
             state.save()
     results = [state.results[artifact.artifact_id] for artifact in artifacts]
     rows = [result["row"] for result in results]
@@ -171,58 +170,7 @@ def _stat(path: Path) -> os.stat_result:
         raise AssayError(f"{shown(path)} cannot be read: {error.strerror}") from None
 
 
-def _land_all(
-    todo: list[Artifact], folder: Path, workers: int | None, max_line_bytes: int
-) -> Iterator[tuple[Artifact, dict[str, Any]]]:
-    workers = min(workers or os.cpu_count() or 1, len(todo))
-    if workers <= 1 or sum(artifact.size for artifact in todo) < _ALONE_BYTES:
-        for artifact in todo:
-            yield artifact, _land_one(artifact, folder, max_line_bytes)
-        return
-    strangers = set(active_children())
-    # Fresh processes: a forked copy of a process that runs threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker) as pool:
-        pending: dict[Future[dict[str, Any]], Artifact] = {}
-        waiting = iter(todo)
-        try:
-            for artifact in waiting:
-                pending[pool.submit(_land_one, artifact, folder, max_line_bytes)] = artifact
-                if len(pending) >= 2 * workers:
-                    yield from _finished(pending)
-            while pending:
-                yield from _finished(pending)
-        except BrokenProcessPool:
-            names = ", ".join(sorted(shown(artifact.artifact_id) for artifact in pending.values())[:3])
-            raise AssayError(f"a reading process was killed, perhaps for want of memory, near {names}") from None
-        except KeyboardInterrupt:
-            for process in set(active_children()) - strangers:
-                process.terminate()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _finished(pending: dict[Future[dict[str, Any]], Artifact]) -> Iterator[tuple[Artifact, dict[str, Any]]]:
-    done, _ = wait(pending, return_when=FIRST_COMPLETED)
-    for future in sorted(done, key=lambda future: pending[future].artifact_id):
-        result = future.result()
-        yield pending.pop(future), result
-
-
-def _start_worker() -> None:
-    """Ctrl-C reaches the whole group, but the parent alone decides; a worker whose parent is gone ends itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-def _land_one(artifact: Artifact, folder: Path, max_line_bytes: int) -> dict[str, Any]:
+def _land_one(folder: Path, max_line_bytes: int, artifact: Artifact) -> dict[str, Any]:
     try:
         landed = land(artifact, folder, max_line_bytes)
     except OSError as error:
@@ -230,44 +178,11 @@ def _land_one(artifact: Artifact, folder: Path, max_line_bytes: int) -> dict[str
     return {"row": landed.row, "tables": landed.tables, "reasons": landed.reasons}
 
 
-@dataclass
-class _State:
-    """What earlier runs landed: for every artifact its size, its time and the result."""
-
-    path: Path
-    fingerprint: str
-    results: dict[str, dict[str, Any]]
-
-    @classmethod
-    def load(cls, folder: Path, fingerprint: str) -> "_State":
-        path = folder / STATE_FILE
-        results: dict[str, dict[str, Any]] = {}
-        try:
-            stored = json.loads(path.read_bytes())
-            if stored["fingerprint"] == fingerprint:
-                results = stored["results"]
-        except (OSError, ValueError, KeyError, TypeError):
-            pass  # no state, or one that was not finished: everything is read again
-        return cls(path, fingerprint, results)
-
-    def is_current(self, artifact: Artifact) -> bool:
-        result = self.results.get(artifact.artifact_id)
-        if result is None or result["stamp"] != _stamp(artifact):
-            return False
-        return all(_table_file(self.path.parent, table, artifact).exists() for table in result["tables"])
-
-    def put(self, artifact: Artifact, landed: dict[str, Any]) -> None:
-        self.results[artifact.artifact_id] = {"stamp": _stamp(artifact), **landed}
-
-    def keep_only(self, artifacts: list[Artifact]) -> None:
-        wanted = {artifact.artifact_id for artifact in artifacts}
-        self.results = {key: value for key, value in sorted(self.results.items()) if key in wanted}
-
-    def save(self) -> None:
-        part = self.path.with_suffix(".part")
-        stored = {"fingerprint": self.fingerprint, "results": self.results}
-        part.write_text(json.dumps(stored), encoding="utf-8")
-        os.replace(part, self.path)
+def _is_current(artifact: Artifact, state: State) -> bool:
+    result = state.result(artifact.artifact_id, _stamp(artifact))
+    return result is not None and all(
+        _table_file(state.path.parent, table, artifact).exists() for table in result["tables"]
+    )
 
 
 def _stamp(artifact: Artifact) -> list[Any]:
@@ -276,14 +191,6 @@ def _stamp(artifact: Artifact) -> list[Any]:
 
 def _table_file(folder: Path, table: str, artifact: Artifact) -> Path:
     return folder / table / f"{artifact.file_stem}.parquet"
-
-
-def _code_fingerprint() -> str:
-    """A hash of the landing code itself: what an older version landed is read again."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _prepare(folder: Path) -> None:
@@ -302,7 +209,7 @@ def _has_schema(path: Path, schema: pa.Schema) -> bool:
     return False
 
 
-def _remove_stale(folder: Path, artifacts: list[Artifact], state: _State) -> None:
+def _remove_stale(folder: Path, artifacts: list[Artifact], state: State) -> None:
     """Remove what no artifact of the tree stands behind any more; only files of our own naming are touched."""
     current = {
         _table_file(folder, table, artifact)

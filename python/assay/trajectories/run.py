@@ -55,14 +55,12 @@ class _Task:
 
     @property
     def stamp(self) -> list[Any]:
-        return [self.is_graded] + [
-            value for path in (self.lines, self.messages) if path.exists() for value in _size_and_time(path)
-        ]
+        inputs = [path.stat() for path in (self.lines, self.messages) if path.exists()]
+        return [self.is_graded, *([status.st_size, status.st_mtime_ns] for status in inputs)]
 
-
-def _size_and_time(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
+    @property
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in (self.lines, self.messages) if path.exists())
 
 
 def derive_tree(landing: Path, rules: Sequence[KindRule], graded_runs: set[str], workers: int | None = None) -> int:
@@ -79,8 +77,8 @@ def derive_tree(landing: Path, rules: Sequence[KindRule], graded_runs: set[str],
     state = State.load(landing / STATE_FILE, fingerprint)
     tasks = list(_tasks(landing, tuple(rules), graded_runs))
     todo = [task for task in tasks if not _is_current(task, state)]
-    todo.sort(key=lambda task: (-task.lines.stat().st_size, task.stem))
-    alone = sum(sum(task.stamp[1::2]) for task in todo) < _ALONE_BYTES
+    todo.sort(key=lambda task: (-task.size, task.stem))
+    alone = sum(task.size for task in todo) < _ALONE_BYTES
     try:
         for task, _ in each(todo, _derive, workers, alone, lambda task: task.stem):
             state.put(task.stem, task.stamp, {})

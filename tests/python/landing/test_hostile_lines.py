@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.landing.json_text import TextCounts, parse_object
 from assay.landing.lines import CHUNK_BYTES, ByteSource, LineReader
 from landing_tree import OWN, SAMPLES, SCORES, Tree, judge, own, sample, score
 
@@ -646,3 +647,26 @@ def test_log_lines(tree: Tree) -> None:
         (7, "invalid_utf8"),
     ]
     assert tree.artifact(name)["n_surrogates_replaced"] == 1
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text", "replaced"),
+    [
+        (r"\ud83d\ude00", "\U0001f600", 0),
+        (r"\uD83D\uDE00", "\U0001f600", 0),
+        (r"\ud83d", "\ufffd", 1),
+        (r"\ude00", "\ufffd", 1),
+        (r"\ud83d\ud83d\ude00", "\ufffd\U0001f600", 1),
+        (r"\ud83d\ude00\ude00", "\U0001f600\ufffd", 1),
+        (r"\ude00\ud83d", "\ufffd\ufffd", 2),
+        (r"\\ud83d", "\\ud83d", 0),
+        # The backslash is escaped, so what follows it is no first half of anything.
+        (r"\\ud83d\ude00", "\\ud83d\ufffd", 1),
+        (r"\\\ud83d\ude00", "\\\U0001f600", 0),
+        (r"\\\\ud83d\ude00", "\\\\ud83d\ufffd", 1),
+    ],
+)
+def test_a_surrogate_is_replaced_exactly_where_its_other_half_is_missing(escaped: str, text: str, replaced: int) -> None:
+    counts = TextCounts()
+    assert parse_object(f'{{"a":"{escaped}"}}'.encode(), counts) == {"a": text}
+    assert counts.surrogates_replaced == replaced

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from assay.errors import AssayError
-from assay.landing.names import shown
+from assay.names import shown
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
