@@ -42,12 +42,12 @@ weighed as (
         fsum(weights.weight order by answers.question_index) filter (where answers.answer_value is not null)
             as sum_weight,
         fsum(weights.weight * answers.answer_value order by answers.question_index)
-            filter (where answers.answer_value is not null) as sum_weighted,
+        filter (where answers.answer_value is not null) as sum_weighted,
         fsum(answers.answer_value order by answers.question_index)
-            filter (where answers.answer_value is not null) as sum_plain,
+        filter (where answers.answer_value is not null) as sum_plain,
         count(answers.answer_value) as n_answered,
         fsum(answers.answer_value order by answers.question_index)
-            filter (where answers.category = 'size' and answers.answer_value is not null) as sum_size,
+        filter (where answers.category = 'size' and answers.answer_value is not null) as sum_size,
         count(answers.answer_value) filter (where answers.category = 'size') as n_size
     from answers
     inner join weights

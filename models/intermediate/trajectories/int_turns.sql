@@ -87,7 +87,7 @@ int_turns as (
         command_key is not null and nth_of_command > 1 as is_repeat,
         run_length,
         follows_failure,
-        failures_before,
+        cast(failures_before as bigint) as failures_before,
         -- Equal commands in a row up to the turn before: 2 or more is being stuck.
         case when command_key_before is null then 0 else run_before end as repeats_before,
         coalesce(

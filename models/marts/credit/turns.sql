@@ -72,7 +72,7 @@ credit as (
         fsum(whole order by judge_index, question_index) as credit_full_extended,
         count(*) filter (where form = 'strict') as n_citing_answers,
         list(plain_tag order by plain_tag, judge_index, question_index)
-            filter (where form = 'strict' and plain_tag is not null)
+        filter (where form = 'strict' and plain_tag is not null)
             as tags
     from earned_citations
     group by eval_run_id, sample_id, rollout, side, turn

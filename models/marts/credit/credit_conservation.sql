@@ -1,0 +1,54 @@
+with sides as (
+
+    select * from {{ ref('sides') }}
+    where is_counted
+
+),
+
+turns as (
+
+    select * from {{ ref('turns') }}
+
+),
+
+credited as (
+
+    select
+        eval_run_id,
+        sample_id,
+        rollout,
+        side,
+        fsum(credit_split order by turn) as credit_split,
+        fsum(credit_split_extended order by turn) as credit_split_extended
+    from turns
+    group by eval_run_id, sample_id, rollout, side
+
+),
+
+credit_conservation as (
+
+    select
+        sides.eval_run_id,
+        sides.sample_id,
+        sides.rollout,
+        sides.side,
+        sides.earned_weight,
+        coalesce(credited.credit_split, 0.0) as credit_split,
+        sides.uncited_weight,
+        abs(coalesce(credited.credit_split, 0.0) + sides.uncited_weight - sides.earned_weight) as error_strict,
+        coalesce(credited.credit_split_extended, 0.0) as credit_split_extended,
+        sides.uncited_weight_extended,
+        abs(
+            coalesce(credited.credit_split_extended, 0.0) + sides.uncited_weight_extended - sides.earned_weight
+        ) as error_extended
+    from sides
+    left join credited
+        on
+            sides.eval_run_id = credited.eval_run_id
+            and sides.sample_id = credited.sample_id
+            and sides.rollout = credited.rollout
+            and sides.side = credited.side
+
+)
+
+select * from credit_conservation

@@ -1,0 +1,39 @@
+with generated_lines as (
+
+    select * from {{ ref('int_generated_lines') }}
+
+),
+
+scoring_lines as (
+
+    select * from {{ ref('int_scoring_lines') }}
+
+),
+
+duplicate_lines as (
+
+    select
+        'generated_samples' as kind,
+        artifact_id,
+        line,
+        eval_run_id,
+        published_sample_id as sample_id,
+        nth_line_of_id,
+        'an earlier line has the same sample and rollout' as reason
+    from generated_lines
+    where nth_line_of_id > 1
+    union all
+    select
+        'scoring_results' as kind,
+        artifact_id,
+        line,
+        eval_run_id,
+        published_sample_id as sample_id,
+        nth_line_of_id,
+        'more scoring lines than rollouts of the sample' as reason
+    from scoring_lines
+    where rollout is null
+
+)
+
+select * from duplicate_lines

@@ -1,0 +1,115 @@
+with duel_sides as (
+
+    select * from {{ ref('int_duel_sides') }}
+
+),
+
+published_questions as (
+
+    select * from {{ ref('stg_sn97__questions') }}
+
+),
+
+run_weights as (
+
+    select * from {{ ref('int_run_weights') }}
+
+),
+
+question_weights as (
+
+    select * from {{ ref('int_question_weights') }}
+
+),
+
+answers as (
+
+    select * from {{ ref('answers') }}
+
+),
+
+samples as (
+
+    select * from duel_sides
+    where side = 'king' and scored and run_state = 'succeeded'
+
+),
+
+-- Judges are averaged first; a side that was zeroed was not asked.
+by_side as (
+
+    select
+        eval_run_id,
+        sample_id,
+        rollout,
+        side,
+        question_id,
+        fsum(value order by judge_index) / nullif(count(value), 0) as value,
+        fsum(earned_weight order by judge_index) as earned_weight,
+        count(*) filter (where is_yes) as n_yes,
+        count(*) as n_asked
+    from answers
+    where is_counted and not zeroed
+    group by eval_run_id, sample_id, rollout, side, question_id
+
+),
+
+questions as (
+
+    select
+        samples.eval_run_id,
+        samples.sample_id,
+        samples.rollout,
+        published_questions.question_id,
+        published_questions.question_index,
+        published_questions.text as question,
+        published_questions.tag,
+        {{ plain_tag('published_questions.tag') }} as plain_tag,
+        published_questions.requires,
+        published_questions.category,
+        published_questions.step,
+        question_weights.weight,
+        samples.source,
+        samples.phase,
+        kings.value as value_king,
+        challengers.value as value_challenger,
+        challengers.value - kings.value as difference,
+        challengers.value <> kings.value as separates,
+        coalesce(kings.earned_weight, 0.0) as earned_weight_king,
+        coalesce(challengers.earned_weight, 0.0) as earned_weight_challenger
+    from samples
+    inner join published_questions
+        on
+            samples.scoring_artifact_id = published_questions.artifact_id
+            and samples.scoring_line = published_questions.line
+    inner join run_weights on samples.eval_run_id = run_weights.eval_run_id
+    inner join question_weights
+        on
+            published_questions.artifact_id = question_weights.artifact_id
+            and published_questions.line = question_weights.line
+            and published_questions.question_index = question_weights.question_index
+            and run_weights.tag_weights_id = question_weights.tag_weights_id
+    left join by_side as kings
+        on
+            samples.eval_run_id = kings.eval_run_id
+            and samples.sample_id = kings.sample_id
+            and samples.rollout = kings.rollout
+            and published_questions.question_id = kings.question_id
+            and kings.side = 'king'
+    left join by_side as challengers
+        on
+            samples.eval_run_id = challengers.eval_run_id
+            and samples.sample_id = challengers.sample_id
+            and samples.rollout = challengers.rollout
+            and published_questions.question_id = challengers.question_id
+            and challengers.side = 'challenger'
+    -- A second question of the same id on a line has no answer of its own.
+    qualify
+        row_number() over (
+            partition by samples.eval_run_id, samples.sample_id, samples.rollout, published_questions.question_id
+            order by published_questions.question_index
+        ) = 1
+
+)
+
+select * from questions

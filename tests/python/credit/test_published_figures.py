@@ -1,0 +1,67 @@
+"""On the runs beside the repository every figure and every turn is what an independent implementation computed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from credit.conftest import SHARED, expected_json, rows
+
+COMPARED = ("checks", "input", "corpus", "credit_mix", "escape_mix", "combined")
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> dict[str, float]:
+    if isinstance(value, dict):
+        return {name: leaf for key, below in value.items() for name, leaf in leaves(below, (*path, key)).items()}
+    return {".".join(path): float(value)}
+
+
+def figures(published: Path) -> dict[str, float]:
+    return {row["name"]: row["value"] for row in rows(published, "select name, value from credit.headlines")}
+
+
+def expected_figures() -> dict[str, float]:
+    published_figures = expected_json("sn97_headlines.json")
+    return leaves({section: published_figures[section] for section in COMPARED})
+
+
+def test_every_expected_figure_is_reproduced(published: Path) -> None:
+    ours = figures(published)
+    different = {
+        name: (value, ours.get(name))
+        for name, value in expected_figures().items()
+        if name != "checks.max_conservation_error" and (ours.get(name) is None or round(ours[name], 6) != value)
+    }
+    assert not different
+    assert 0 <= ours["checks.max_conservation_error"] <= 1e-9
+
+
+def test_there_is_no_figure_that_is_not_expected(published: Path) -> None:
+    assert not set(figures(published)) - set(expected_figures())
+
+
+def test_credit_turns_equal_the_expected_table_turn_by_turn(published: Path) -> None:
+    names = {
+        "command_kind": "cmd_kind",
+        "n_bash_blocks": "n_bash",
+        "is_repeat": "repeated",
+        "follows_failure": "prev_failed",
+    }
+    key = ("eval_run_id", "sample_id", "rollout", "side", "turn")
+    same = ("failed", "is_escape", "is_recovery", "tags", "credit_split", "credit_full")
+    columns = ", ".join((*key, *same, *names))
+    ours: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows(published, f"select {columns}, think_state = 'unclosed' as unclosed_think from credit.turns"):
+        row = {names.get(name, name): value for name, value in row.items()}
+        ours[tuple(row[name] for name in key)] = row
+    lines = (SHARED / "expected" / "sn97_turn_credit.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [json.loads(line) for line in lines]
+    assert len(expected) == len(ours) == 962
+    for row in expected:
+        row["side"] = {"previous_king": "king"}.get(row["side"], row["side"])
+        found = ours[tuple(row[name] for name in key)]
+        for name, value in row.items():
+            if name.startswith("credit_"):
+                assert found[name] == pytest.approx(value, abs=1e-9), (row, name)
+            else:
+                assert found[name] == value, (row, name)
