@@ -1,0 +1,241 @@
+"""Prompts of pooled turns from the verified corpus files, chunk by chunk (contract sn120 A.5, A.6, B.1, C.7)."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import assay.teacher
+import assay.validator
+from assay.artifactwise import State, code_fingerprint, each, writing
+from assay.errors import AssayError
+from assay.teacher.references import key_of
+from assay.teacher.tables import Writer, keep_only, prepare, stamp
+from assay.validator.chat_templates import TemplateRefusedError, render_prompt
+from assay.validator.corpus import materialize_turn
+from assay.validator.prompts import open_think
+from assay.validator.slices import stratum_key
+
+TABLE = "teacher_prompts"
+STATE_FILE = "teacher_prompts.json"
+_MESSAGES_AT_A_TIME = 256
+_FLUSH_CHARACTERS = 8 << 20
+_ALONE_BYTES = 4 << 20
+_MESSAGE_TABLES = {
+    "trajectory": "sn120_trajectory_messages",
+    "view": "sn120_trajectory_messages",
+    "flat": "sn120_flat_turn_messages",
+}
+
+Message = Mapping[str, Any]
+Place = Mapping[str, Any]
+
+
+class PrefixError(ValueError):
+    """Why a turn has no prefix, as a name of a few words."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    landing: Path
+    artifact_id: str
+    layout: str
+    places: tuple[dict[str, Any], ...]
+    template: str | None
+
+    @property
+    def stem(self) -> str:
+        return hashlib.sha256(self.artifact_id.encode()).hexdigest()[:32]
+
+    def landed(self, table: str) -> Path:
+        return self.landing / table / f"{self.stem}.parquet"
+
+    @property
+    def stamp(self) -> list[Any]:
+        wanted = hashlib.sha256(json.dumps(self.places, sort_keys=True).encode("utf-8", "surrogatepass"))
+        messages = self.landed(_MESSAGE_TABLES[self.layout])
+        return [*stamp(messages, self.landed("sn120_trajectory_turns")), wanted.hexdigest()]
+
+
+def chat_template_of(folder: Path) -> str | None:
+    """Return the chat template of a tokenizer folder, or null when it has none.
+
+    `chat_template.jinja` comes first, then `chat_template` of `tokenizer_config.json`: a text, or a list of named
+    ones of which `default` is taken. Raises AssayError when a file is there and cannot be read.
+    """
+    template, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    try:
+        if template.is_file():
+            return template.read_text(encoding="utf-8")
+        if not config.is_file():
+            return None
+        found = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise AssayError(f"the chat template below {folder} cannot be read: {error}") from None
+    published = found.get("chat_template") if isinstance(found, dict) else None
+    if isinstance(published, list):
+        named = [one for one in published if isinstance(one, dict) and one.get("name") == "default"]
+        published = named[0].get("template") if named else None
+    return published if isinstance(published, str) else None
+
+
+def prefix_of_view(nodes: Sequence[Message], node_id: int | None) -> list[Message]:
+    """Return the messages from the root to the parent of a node (corpus schema 3).
+
+    `nodes` stand in order of their index and name their parent's (null or negative: a root). Raises PrefixError.
+    """
+    if node_id is None or not 0 <= node_id < len(nodes):
+        raise PrefixError("node_outside_trajectory")
+    if nodes[node_id]["role"] != "assistant":
+        raise PrefixError("node_is_not_an_assistant_message")
+    path: list[Message] = []
+    parent = nodes[node_id]["parent"]
+    while parent is not None and parent >= 0:
+        if parent >= len(nodes) or len(path) >= len(nodes):
+            raise PrefixError("path_of_nodes_is_broken")
+        path.append(nodes[parent])
+        parent = nodes[parent]["parent"]
+    if not path or path[0]["role"] == "assistant":
+        raise PrefixError("prefix_does_not_end_on_a_user_message")
+    return [{"role": message["role"], "content": message["content"]} for message in reversed(path)]
+
+
+def prefix_of_place(place: Place, messages: Sequence[Message], entries: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Return the prefix of a turn from the messages of its line. Raises PrefixError with the reason it has none."""
+    if any(not isinstance(message["content"], str) or not message["role"] for message in messages):
+        raise PrefixError("message_without_role_or_content")
+    if place["layout"] == "view":
+        return prefix_of_view(messages, place["node_id"])
+    if place["layout"] == "flat":
+        if not messages or messages[-1]["role"] != "user":
+            raise PrefixError("prefix_does_not_end_on_a_user_message")
+        return [{"role": message["role"], "content": message["content"]} for message in messages]
+    listed = [entry for entry in entries if entry["turn_idx"] == place["turn_idx"]]
+    if not listed or listed[0]["msg_pos"] is None:
+        raise PrefixError("turn_not_listed_in_trajectory")
+    if place["msg_pos"] is not None and place["msg_pos"] != listed[0]["msg_pos"]:
+        raise PrefixError("index_and_trajectory_disagree_on_msg_pos")
+    trajectory = {"traj_id": place["turn_id"], "messages": messages}
+    try:
+        turn = materialize_turn(trajectory, {"turn_idx": place["turn_idx"], "msg_pos": listed[0]["msg_pos"]})
+    except ValueError as error:
+        raise PrefixError(str(error).replace(" ", "_")) from None
+    prefix: list[Message] = turn["prefix"]
+    return prefix
+
+
+def make_prompts(places: Path, landing: Path, tokenizer: Path, workers: int | None = None) -> int:
+    """Bring `teacher_prompts` to what the places say; return for how many corpus files it was made anew.
+
+    `places` is a parquet file with a row a turn that has one: corpus_epoch, turn_id, layout (`trajectory`, `view`,
+    `flat`), artifact_id, line, turn_idx, msg_pos, node_id, traj_id, stratum. Without a chat template below
+    `tokenizer` every prompt is null.
+    """
+    prepare(landing, [TABLE])
+    template = chat_template_of(tokenizer)
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for batch in pq.ParquetFile(places).iter_batches():
+        for row in batch.to_pylist():
+            grouped[row["artifact_id"], row["layout"]].append(row)
+    tasks = [
+        _Task(landing, artifact_id, layout, tuple(rows), template)
+        for (artifact_id, layout), rows in sorted(grouped.items())
+    ]
+    fingerprint = code_fingerprint(assay.teacher, assay.validator) + repr(template)
+    state = State.load(landing / STATE_FILE, fingerprint)
+    todo = [
+        task
+        for task in tasks
+        if state.result(task.stem, task.stamp) is None or not (landing / TABLE / f"{task.stem}.parquet").exists()
+    ]
+    sizes = {task.stem: task.stamp[0] or 0 for task in todo}
+    todo.sort(key=lambda task: (-sizes[task.stem], task.artifact_id))
+    alone = sum(sizes.values()) < _ALONE_BYTES
+    try:
+        for task, _ in each(todo, _make, workers, alone, lambda task: task.artifact_id):
+            state.put(task.stem, task.stamp, {})
+    finally:
+        with writing(landing):
+            state.keep_only(task.stem for task in tasks)
+            state.save()
+    keep_only(landing, [TABLE], [task.stem for task in tasks])
+    return len(todo)
+
+
+def _make(task: _Task) -> None:
+    by_line: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for place in task.places:
+        by_line[place["line"]].append(place)
+    entries = _entries(task, by_line)
+    with writing(task.landing):
+        writer = Writer(task.landing, TABLE, task.stem)
+        try:
+            rows: list[tuple[Any, ...]] = []
+            size = 0
+            for line, messages in _messages(task, by_line):
+                for place in sorted(by_line.pop(line), key=lambda place: (place["turn_idx"], place["turn_id"])):
+                    rows.append(_row(place, messages, entries.get(line, []), task.template))
+                    size += rows[-1][4] or 0
+                if size >= _FLUSH_CHARACTERS:
+                    writer.write(rows)
+                    rows, size = [], 0
+            for _, places in sorted(by_line.items()):
+                rows += [_row(place, [], entries.get(place["line"], []), task.template) for place in places]
+            writer.write(rows)
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
+
+
+def _entries(task: _Task, lines: Mapping[int, Any]) -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    path = task.landed("sn120_trajectory_turns")
+    if task.layout == "trajectory" and path.exists():
+        for batch in pq.ParquetFile(path).iter_batches(columns=["line", "turn_idx", "msg_pos"]):
+            for row in batch.to_pylist():
+                if row["line"] in lines:
+                    found[row["line"]].append(row)
+    return found
+
+
+def _messages(task: _Task, lines: Mapping[int, Any]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yield (line, its messages in order) for the wanted lines; rows of a line are next to each other."""
+    path = task.landed(_MESSAGE_TABLES[task.layout])
+    if not path.exists():
+        return
+    columns = ["line", "message_index", "role", "content", *(["parent"] if task.layout == "view" else [])]
+    rows = (
+        row
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=_MESSAGES_AT_A_TIME, columns=columns)
+        for row in batch.to_pylist()
+    )
+    wanted = frozenset(lines)
+    for line, group in groupby(rows, key=lambda row: int(row["line"])):
+        if line in wanted:
+            yield line, sorted(group, key=lambda row: int(row["message_index"]))
+
+
+def _row(
+    place: Place, messages: Sequence[Message], entries: Sequence[Mapping[str, Any]], template: str | None
+) -> tuple[Any, ...]:
+    keys = (place["corpus_epoch"], place["turn_id"])
+    stratum = stratum_key(place)
+    try:
+        prefix = prefix_of_place(place, messages, entries)
+    except PrefixError as error:
+        return (*keys, None, None, None, None, stratum, str(error))
+    n_characters = sum(len(message["content"]) for message in prefix)
+    if template is None:
+        return (*keys, None, None, None, n_characters, stratum, "no_chat_template")
+    try:
+        prompt = open_think(render_prompt(template, prefix))
+    except TemplateRefusedError:
+        return (*keys, None, None, None, n_characters, stratum, "chat_template_refused")
+    return (*keys, prompt, key_of(prompt), len(prompt), n_characters, stratum, None)
