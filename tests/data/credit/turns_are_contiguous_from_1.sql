@@ -1,0 +1,51 @@
+-- Every counted side has the turns 1 to n, each once, and n is what the side says.
+with sides as (
+
+    select * from {{ ref('sides') }}
+    where is_counted
+
+),
+
+turns as (
+
+    select * from {{ ref('turns') }}
+
+),
+
+counted as (
+
+    select
+        eval_run_id,
+        sample_id,
+        rollout,
+        side,
+        count(*) as n_found,
+        count(distinct turn) as n_distinct,
+        min(turn) as first_turn,
+        max(turn) as last_turn
+    from turns
+    group by eval_run_id, sample_id, rollout, side
+
+)
+
+select
+    sides.eval_run_id,
+    sides.sample_id,
+    sides.rollout,
+    sides.side,
+    sides.n_turns,
+    counted.n_found,
+    counted.first_turn,
+    counted.last_turn
+from sides
+left join counted
+    on
+        sides.eval_run_id = counted.eval_run_id
+        and sides.sample_id = counted.sample_id
+        and sides.rollout = counted.rollout
+        and sides.side = counted.side
+where
+    coalesce(counted.n_found, 0) <> sides.n_turns
+    or counted.n_distinct <> counted.n_found
+    or counted.first_turn <> 1
+    or counted.last_turn <> sides.n_turns
