@@ -36,7 +36,10 @@ _LINEAR = 2 * sqrt(2 / np.pi)
 _CUBIC = 0.044715 * _LINEAR
 
 # Rows that go through the layers together: enough for the matrix products, few enough to stay in the cache.
-_ROWS = 256
+_ROWS = 128
+
+# Sums of exponentials of scores up to this size neither overflow nor vanish in float32.
+_SMALL_SCORE = 40.0
 
 
 class CheckpointError(Exception):
@@ -56,10 +59,13 @@ class _Entry(NamedTuple):
 
 
 class _Layer(NamedTuple):
-    """Weights as they are multiplied from the right, with gain and bias of the norms and constant factors in them."""
+    """Weights as they are multiplied from the right, with gain and bias of the norms and constant factors in them.
+
+    Keys need no bias, since it adds the same to every score of a query; that of the values is in `proj_bias`.
+    """
 
     qkv: Floats
-    qkv_bias: Floats
+    query_bias: Floats
     proj: Floats
     proj_bias: Floats
     fc1: Floats
@@ -240,33 +246,35 @@ class Model:
         scale = -np.cbrt(_CUBIC)
         self.gelu_constant = dtype(-_LINEAR / scale)
         self.layers = [self._layer(wide, f"layers.{layer}.", scale) for layer in range(n_layers)]
-        self.head, self.head_bias = self._after_norm(wide, "ln_f", "head")
+        self.head, self.head_bias = map(self._laid_out, self._after_norm(wide, "ln_f", "head"))
         self.embedded = (wide["tok_emb"][None] + wide["pos_emb"][:, None]).astype(dtype)
         # A token's query, key and value in the first layer depend on its position alone, so they are looked up.
         first = self.layers[0]
         flat = self.embedded.reshape(-1, self.width)
-        self.first_qkv = (_normalised(flat) @ first.qkv + first.qkv_bias).reshape(POSITIONS, VOCABULARY, -1)
+        first_qkv = _normalised(flat) @ first.qkv
+        first_qkv[:, : self.width] += first.query_bias
+        self.first_qkv = first_qkv.reshape(POSITIONS, VOCABULARY, -1)
 
     def _after_norm(self, wide: dict[str, Floats], norm: str, name: str) -> tuple[Floats, Floats]:
         weight, bias = wide[f"{name}.weight"], wide[f"{name}.bias"]
-        folded = weight * wide[f"{norm}.weight"]
-        return self._laid_out(folded.T), (bias + weight @ wide[f"{norm}.bias"]).astype(self.dtype)
+        return (weight * wide[f"{norm}.weight"]).T, bias + weight @ wide[f"{norm}.bias"]
 
     def _layer(self, wide: dict[str, Floats], start: str, scale: float) -> _Layer:
+        width = self.width
         qkv, qkv_bias = self._after_norm(wide, f"{start}ln1", f"{start}attn.qkv")
-        shrink = self.dtype(1 / sqrt(self.width // self.heads))
-        qkv[:, : self.width] *= shrink
-        qkv_bias[: self.width] *= shrink
+        shrink = 1 / sqrt(width // self.heads)
+        proj = wide[f"{start}attn.proj.weight"]
+        proj_bias = wide[f"{start}attn.proj.bias"] + proj @ qkv_bias[2 * width :]
         fc1, fc1_bias = self._after_norm(wide, f"{start}ln2", f"{start}mlp.fc1")
         return _Layer(
-            qkv,
-            qkv_bias,
-            self._laid_out(wide[f"{start}attn.proj.weight"].T),
-            wide[f"{start}attn.proj.bias"].astype(self.dtype),
-            fc1 * self.dtype(scale),
-            fc1_bias * self.dtype(scale),
+            self._laid_out(np.concatenate((qkv[:, :width] * shrink, qkv[:, width:]), axis=1)),
+            self._laid_out(qkv_bias[:width] * shrink),
+            self._laid_out(proj.T),
+            self._laid_out(proj_bias),
+            self._laid_out(fc1 * scale),
+            self._laid_out(fc1_bias * scale),
             self._laid_out(wide[f"{start}mlp.fc2.weight"].T / scale),
-            wide[f"{start}mlp.fc2.bias"].astype(self.dtype),
+            self._laid_out(wide[f"{start}mlp.fc2.bias"]),
         )
 
     def _laid_out(self, weight: Floats) -> Floats:
@@ -289,7 +297,8 @@ class Model:
                 # Of the last layer nobody asks more than keys and values, but at the position that is sampled from.
                 skipped = self.width if last and not want_logits else 0
                 qkv = _normalised(x) @ layer.qkv[:, skipped:]
-                qkv += layer.qkv_bias[skipped:]
+                if not skipped:
+                    qkv[:, : self.width] += layer.query_bias
             parts = qkv.reshape(rows, length, -1, self.heads, self.width // self.heads)
             cache[index, :, :, :, start:stop] = parts[:, :, -2:].transpose(2, 0, 3, 1, 4)
             if last and not want_logits:
@@ -299,9 +308,8 @@ class Model:
                 query, x = query[:, -1:], x.reshape(rows, length, -1)[:, -1]
             x = x + _attention(query, cache[index, 0, :, :, :stop], cache[index, 1, :, :, :stop], start) @ layer.proj
             x += layer.proj_bias
-            hidden = _normalised(x) @ layer.fc1
-            hidden += layer.fc1_bias
-            x += _gelu(hidden, self.gelu_constant) @ layer.fc2
+            hidden = _gelu(_normalised(x) @ layer.fc1, layer.fc1_bias, self.gelu_constant)
+            x += hidden @ layer.fc2
             x += layer.fc2_bias
         logits = _normalised(x) @ self.head
         logits += self.head_bias
@@ -322,7 +330,7 @@ def load(path: str | Path, dtype: type[Any] = np.float32, name: str | None = Non
 
 
 def _normalised(x: Floats) -> Floats:
-    centred: Floats = x - x.mean(axis=-1, keepdims=True)
+    centred: Floats = x - (x @ np.full(x.shape[-1], 1 / x.shape[-1], x.dtype))[:, None]
     variance: Floats = np.einsum("ij,ij->i", centred, centred)
     variance /= x.shape[-1]
     variance += x.dtype.type(_NORM_EPSILON)
@@ -330,28 +338,34 @@ def _normalised(x: Floats) -> Floats:
     return centred
 
 
-def _gelu(x: Floats, constant: Any) -> Floats:
-    """GELU of `x` scaled as `Model` scales it; works in pieces that stay in the first cache."""
-    out = np.empty_like(x)
-    for begin in range(0, len(x), 64):
-        piece, into = x[begin : begin + 64], out[begin : begin + 64]
+def _gelu(x: Floats, bias: Floats, constant: Any) -> Floats:
+    """GELU of `x` plus `bias`, scaled as `Model` scales them, in place; in pieces that stay in the first cache."""
+    power = np.empty((min(len(x), 32), x.shape[1]), x.dtype)
+    for begin in range(0, len(x), len(power)):
+        piece = x[begin : begin + len(power)]
+        into = power[: len(piece)]
+        piece += bias
         np.multiply(piece, piece, out=into)
         into += constant
         into *= piece
+        # Far below zero this overflows to infinity, and the quotient is the 0 that it should be.
         np.exp(into, out=into)
         into += 1
-        np.divide(piece, into, out=into)
-    return out
+        piece /= into
+    return x
 
 
 def _attention(query: Floats, keys: Floats, values: Floats, start: int) -> Floats:
     """`query` [rows, length, heads, width] over keys and values [rows, heads, positions, width], causally."""
     rows, length, heads, width = query.shape
     scores = query.transpose(0, 2, 1, 3) @ keys.swapaxes(2, 3)
+    are_small = -_SMALL_SCORE < scores.min() <= scores.max() < _SMALL_SCORE
     if length > 1:
         seen = np.arange(keys.shape[2]) <= (start + np.arange(length))[:, None]
         scores = np.where(seen, scores, scores.dtype.type(-np.inf))
-    scores -= scores.max(axis=-1, keepdims=True)
+    # The shift changes nothing but the range of the exponential, so that small scores do without.
+    if not are_small:
+        scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
     return (scores @ values).swapaxes(1, 2).reshape(rows * length, heads * width)
@@ -384,13 +398,14 @@ def generate(
     if not all(0 <= token < VOCABULARY for token in (ids.min(), ids.max(), *forced)):
         raise ValueError(f"token ids lie between 0 and {VOCABULARY - 1}")
     draws = _draws(len(ids), max_new, len(forced), seed, batch_size) if temperature > 0 else None
-    tree = _PrefixTree(model, ids)
     sampled = np.empty((len(ids), max_new), np.int64)
-    for begin in range(0, len(ids), _ROWS):
-        rows = slice(begin, min(begin + _ROWS, len(ids)))
-        sampled[rows] = _continue(
-            model, tree, rows, max_new, temperature, forced, None if draws is None else draws[rows]
-        )
+    # What overflows for good is found in the logits.
+    with np.errstate(over="ignore", invalid="ignore"):
+        tree = _PrefixTree(model, ids)
+        for begin in range(0, len(ids), _ROWS):
+            rows = slice(begin, min(begin + _ROWS, len(ids)))
+            drawn = None if draws is None else draws[rows]
+            sampled[rows] = _continue(model, tree, rows, max_new, temperature, forced, drawn)
     return sampled
 
 
@@ -456,24 +471,28 @@ def _continue(
     if tree.length:
         cache[..., : tree.length, :] = tree.cache[:, :, tree.node[rows], :, : tree.length]
     sampled = np.full((len(prompts), max_new), PAD, np.int64)
+    # The rows of `cache` that go on are those of `sampled` that `alive` names.
+    alive = np.arange(len(prompts))
     finished = np.zeros(len(prompts), bool)
     fed, start = prompts[:, tree.length :], tree.length
     for step in range(max_new):
         is_forced = step < len(forced)
         logits = model.extend(cache, start, fed, want_logits=not is_forced)
-        if is_forced:
-            token = np.full(len(prompts), forced[step], np.int64)
+        if logits is None:
+            token = np.full(len(alive), forced[step], np.int64)
         elif draws is None:
-            assert logits is not None
             token = logits.argmax(axis=-1)
         else:
-            assert logits is not None
-            token = _drawn(logits if temperature == 1 else logits / model.dtype(temperature), draws[:, step])
+            token = _drawn(logits if temperature == 1 else logits / model.dtype(temperature), draws[alive, step])
         token = np.where(finished, PAD, token)
-        sampled[:, step] = token
+        sampled[alive, step] = token
         finished |= token == END
         if finished.all():
             break
+        if 4 * np.count_nonzero(finished) >= len(alive):
+            goes_on = ~finished
+            alive, token, cache = alive[goes_on], token[goes_on], cache[:, :, goes_on]
+            finished = finished[goes_on]
         fed, start = token[:, None], length + step
     return sampled
 

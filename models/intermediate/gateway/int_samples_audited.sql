@@ -4,12 +4,39 @@ with samples as (
 
 ),
 
+-- A line that could not be read holds the place of its query; a blank one does not.
+lines as (
+
+    select
+        artifact_id,
+        line
+    from samples
+    union
+    select
+        artifact_id,
+        line
+    from {{ ref('quarantine') }}
+
+),
+
+numbered as (
+
+    select
+        artifact_id,
+        line,
+        row_number() over (partition by artifact_id order by line) - 1 as query
+    from lines
+
+),
+
 judged as (
 
     select
-        *,
-        {{ prompt_fault('prompt') }} as prompt_fault
+        samples.*,
+        numbered.query,
+        {{ prompt_fault('samples.prompt') }} as prompt_fault
     from samples
+    inner join numbered on samples.artifact_id = numbered.artifact_id and samples.line = numbered.line
 
 ),
 
@@ -20,6 +47,7 @@ int_samples_audited as (
         artifact_id,
         line,
         checkpoint,
+        query,
         prompt,
         scratchpad,
         answer,
@@ -41,7 +69,7 @@ int_samples_audited as (
             when prompt_fault is null
                 then
                     cast(substr(prompt[7], 2) || substr(prompt[8], 2) || substr(prompt[9], 2) as bigint)
-                    = (line - 1) % 1000
+                    = query % 1000
         end as has_sequential_request_id
     from judged
 

@@ -72,7 +72,7 @@ again as (
         on
             audited.fixture = episodes.fixture
             and audited.checkpoint = episodes.checkpoint
-            and audited.line - 1 = episodes.query
+            and audited.query = episodes.query
     where
         audited.prompt is distinct from episodes.prompt
         or audited.scratchpad is distinct from episodes.scratchpad

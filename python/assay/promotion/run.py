@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import assay.promotion
 import scaffold
 from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.errors import AssayError
+from assay.promotion import conditions as conditions_module
+from assay.promotion import sampling as sampling_module
 from assay.promotion.conditions import Condition, Context, conditions
 from assay.promotion.sampling import EPISODES, sample
 from scaffold.model_np import SAMPLER_VERSION, CheckpointError, load
@@ -80,7 +81,7 @@ def sample_tree(
     with writing(landing):
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(EPISODES.empty_table(), folder / EMPTY_FILE)
-    fingerprint = f"{SAMPLER_VERSION} {np.__version__} {code_fingerprint(scaffold, assay.promotion)}"
+    fingerprint = f"{SAMPLER_VERSION} {np.__version__} {_code_fingerprint()}"
     state = State.load(landing / STATE_FILE, fingerprint)
     wanted = [(one, [(_stem(one, case), case) for case in conditions(contexts, one.step)]) for one in checkpoints]
     tasks = _tasks(raw_root, folder, wanted, state)
@@ -98,6 +99,14 @@ def sample_tree(
         if path.name != EMPTY_FILE and (path.suffix != ".parquet" or path.stem not in state.results):
             path.unlink()
     return _sampled(wanted, state), n_sampled
+
+
+def _code_fingerprint() -> str:
+    """A hash of the code that episodes come from, and of nothing that only reads them."""
+    digest = hashlib.sha256(code_fingerprint(scaffold).encode())
+    for module in (conditions_module, sampling_module):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
 
 
 _Wanted = list[tuple[Checkpoint, list[tuple[str, Condition]]]]

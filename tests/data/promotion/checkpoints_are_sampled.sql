@@ -1,0 +1,3 @@
+{{ config(severity='warn') }}
+select * from {{ ref('checkpoint_samples') }}
+where status <> 'sampled'

@@ -1,0 +1,3 @@
+{{ config(severity='warn') }}
+select * from {{ ref('corpus_check') }}
+where not matches

@@ -1,0 +1,14 @@
+select gates.*
+from {{ ref('promotion_gate') }} as gates
+left join {{ ref('promotion_contexts') }} as contexts on gates.context = contexts.context
+where
+    (
+        gates.purpose = 'promotion'
+        and (
+            contexts.context is null
+            or gates.measure not in (
+                'compliance', 'accuracy', 'observed_restricted', 'unobserved_restricted', 'preserve_restricted'
+            )
+        )
+    )
+    or (gates.at_least is null and gates.at_most is null)

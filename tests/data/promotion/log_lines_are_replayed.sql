@@ -1,0 +1,2 @@
+{{ config(severity='warn') }}
+select * from {{ ref('log_replay_mismatches') }}

@@ -1,0 +1,2 @@
+{{ config(severity='warn') }}
+select * from {{ ref('sample_audit_mismatches') }}
