@@ -82,7 +82,8 @@ def test_a_file_that_is_no_warehouse_is_refused_or_taken_over(run_dbt: RunDbt, t
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
     raw.mkdir()
     warehouse.write_bytes(content)
-    built = run_dbt("build", "--select", "artifacts", "--indirect-selection", "empty", raw_root=raw, warehouse=warehouse)
+    alone = ("--select", "artifacts", "--indirect-selection", "empty")
+    built = run_dbt("build", *alone, raw_root=raw, warehouse=warehouse)
     if content:
         assert built.returncode != 0
         assert f"the warehouse {warehouse} cannot be opened" in built.stdout
