@@ -1,0 +1,178 @@
+"""The teacher set as files: parquet, JSON lines and a card (contract sn120 C.7, C.8)."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.artifactwise import writing
+from assay.errors import AssayError
+from assay.landing.step import leave_fault
+from assay.teacher.card import card
+from assay.validator.rollouts import split_rollout, thought_with_cue
+
+FOLDER = "teacher"
+ROWS_A_GROUP = 512
+_BATCH_ROWS = 256
+
+ROWS = pa.schema(
+    [
+        ("prompt", pa.string()),
+        ("completion", pa.string()),
+        ("thought", pa.string()),
+        ("action", pa.string()),
+        ("teacher_lift", pa.float64()),
+        ("n_pool_refs", pa.int64()),
+        ("modal_share", pa.float64()),
+        ("modal_action_share", pa.float64()),
+        ("modal_norm_share", pa.float64()),
+        ("n_distinct_actions", pa.int64()),
+        ("clean_flags", pa.list_(pa.string())),
+        ("turn_id", pa.string()),
+        ("traj_id", pa.string()),
+        ("stratum", pa.string()),
+        ("source", pa.string()),
+        ("language", pa.string()),
+        ("phase", pa.string()),
+        ("n_prefix_chars", pa.int64()),
+        ("n_prefix_tokens", pa.int64()),
+        ("duel_epoch", pa.int64()),
+        ("challenge_id", pa.string()),
+        ("ref_index", pa.int64()),
+        ("artifact_id", pa.string()),
+        ("lift_describes_action", pa.bool_()),
+        ("has_common_ending", pa.bool_()),
+    ]
+)
+"""Columns of the files: those of the seed's set, then where a row comes from and what to know of it."""
+
+FILES = pa.schema(
+    [
+        ("file", pa.string()),
+        ("bytes", pa.int64()),
+        ("sha256", pa.string()),
+        ("n_rows", pa.int64()),
+        ("rules", pa.string()),
+        ("inputs_sha256", pa.string()),
+    ]
+)
+
+# A line of JSON stays one line for readers that also break lines at these.
+_LINE_BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as one line of JSON with its line end. Raises ValueError for a number JSON does not have."""
+    return json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) + "\n"
+
+
+def check_round_trip(row: Mapping[str, Any], cue: str) -> None:
+    """Raise AssayError unless the validator's rule gives thought with cue, and action, back from the completion."""
+    expected = (thought_with_cue(row["thought"], cue or None), row["action"])
+    if split_rollout(row["completion"]) != expected:
+        raise AssayError(f"the completion of turn {row['turn_id']} does not round trip; nothing was exported")
+
+
+def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], cue: str) -> int:
+    """Write `sft_rows.parquet` and `sft_rows.jsonl` below `folder`, both or none; return the number of rows.
+
+    Groups of rows are cut at `ROWS_A_GROUP` whatever the size of the batches, so that the bytes depend on the rows
+    alone.
+    """
+    names = [folder / "sft_rows.parquet", folder / "sft_rows.jsonl"]
+    parts = [name.with_name(name.name + ".part") for name in names]
+    n_rows = 0
+    try:
+        with (
+            pq.ParquetWriter(parts[0], ROWS, compression="zstd", compression_level=3) as table,
+            parts[1].open("w", encoding="utf-8", newline="\n") as lines,
+        ):
+            for group in _groups(batches):
+                for row in group:
+                    check_round_trip(row, cue)
+                    lines.write(json_line(row))
+                table.write_table(pa.Table.from_pylist(group, schema=ROWS), row_group_size=ROWS_A_GROUP)
+                n_rows += len(group)
+        for part, name in zip(parts, names, strict=True):
+            os.replace(part, name)
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+    return n_rows
+
+
+def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[dict[str, Any]]]:
+    group: list[dict[str, Any]] = []
+    for batch in batches:
+        for row in batch.to_pylist():
+            group.append(row)
+            if len(group) == ROWS_A_GROUP:
+                yield group
+                group = []
+    if group:
+        yield group
+
+
+def export_step(
+    session: duckdb.DuckDBPyConnection,
+    exports: str,
+    rows: duckdb.DuckDBPyRelation,
+    tables: Mapping[str, duckdb.DuckDBPyRelation],
+    settings: Mapping[str, str],
+) -> duckdb.DuckDBPyRelation:
+    """Write the set and its card below `exports`/teacher; returns the table of `FILES`.
+
+    `tables` are those the card speaks of, and `artifacts`. What cannot be written is left in the warehouse as a fault;
+    the result is then empty, and files of an earlier build stay as they were.
+    """
+    folder = Path(exports) / FOLDER
+    columns = ", ".join(ROWS.names)
+    try:
+        with writing(Path(exports)):
+            folder.mkdir(parents=True, exist_ok=True)
+            inputs = _inputs_sha256(tables["artifacts"])
+            facts = {
+                name: relation.order("all").to_arrow_table().to_pylist()
+                for name, relation in tables.items()
+                if name not in ("artifacts", "agreement")
+            }
+            pooled = tables["agreement"].aggregate("corpus_epoch, count(*), sum(n_pool_refs)", "corpus_epoch")
+            pools = {epoch: (turns, int(references)) for epoch, turns, references in pooled.fetchall()}
+            ordered = rows.project(columns).order("duel_epoch, turn_id")
+            n_rows = write_rows(folder, ordered.to_arrow_reader(_BATCH_ROWS), settings["completion_cue"])
+            part = folder / "README.md.part"
+            part.write_text(card(n_rows, pools, facts, settings), encoding="utf-8", newline="\n")
+            os.replace(part, folder / "README.md")
+    except AssayError as error:
+        leave_fault(session, str(error))
+        return session.from_arrow(FILES.empty_table())
+    leave_fault(session, None)
+    rules = json.dumps(dict(settings), sort_keys=True, ensure_ascii=False)
+    written = [("README.md", 0), ("sft_rows.jsonl", n_rows), ("sft_rows.parquet", n_rows)]
+    listed = [(f"{FOLDER}/{name}", *_size_and_hash(folder / name), count, rules, inputs) for name, count in written]
+    return session.from_arrow(_table(listed))
+
+
+def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True))
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, FILES, strict=True)], schema=FILES)
+
+
+def _size_and_hash(path: Path) -> tuple[int, str]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return path.stat().st_size, digest
+
+
+def _inputs_sha256(artifacts: duckdb.DuckDBPyRelation) -> str:
+    digest = hashlib.sha256()
+    named = artifacts.filter("source in ('sn120', 'tokenizer')").project("artifact_id, sha256").order("artifact_id")
+    for artifact_id, sha256 in named.fetchall():
+        digest.update(f"{artifact_id}\t{sha256}\n".encode())
+    return digest.hexdigest()
