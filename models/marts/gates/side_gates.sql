@@ -59,7 +59,9 @@ measured as (
                 'gate': 'dup_cmd_ratio',
                 'value': case when sides.n_cmds > 0 then sides.dup_cmd_ratio end,
                 'unknown_reason': case
-                    when sides.n_cmds = 0 then 'no commands: the share is 0 of 0' else 'the side has no text'
+                    when sides.n_cmds = 0 then 'no commands: the share is 0 of 0'
+                    when sides.dup_cmd_ratio is null then 'the side has no text'
+                    else 'the share is not a finite number'
                 end
             },
             {
