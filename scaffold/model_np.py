@@ -326,7 +326,9 @@ class Model:
 def load(path: str | Path, dtype: type[Any] = np.float32, name: str | None = None) -> Model:
     """Read and check a checkpoint; raises `CheckpointError`, which calls the file `name` where one is given."""
     metadata, tensors = read_tensors(path, name)
-    return Model(name or path, metadata, tensors, dtype)
+    # What overflows here is found in the logits.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Model(name or path, metadata, tensors, dtype)
 
 
 def _normalised(x: Floats) -> Floats:

@@ -17,10 +17,13 @@ def logits(tensors: dict[str, Floats], ids: Floats, heads: int, layers: int, dty
     def norm(value: Floats, name: str) -> Floats:
         mean = value.mean(-1, keepdims=True)
         variance = ((value - mean) ** 2).mean(-1, keepdims=True)
-        return (value - mean) / np.sqrt(variance + dtype(1e-5)) * t[f"{name}.weight"] + t[f"{name}.bias"]
+        scaled: Floats = (value - mean) / np.sqrt(variance + dtype(1e-5))
+        result: Floats = scaled * t[f"{name}.weight"] + t[f"{name}.bias"]
+        return result
 
     def linear(value: Floats, name: str) -> Floats:
-        return value @ t[f"{name}.weight"].T + t[f"{name}.bias"]
+        result: Floats = value @ t[f"{name}.weight"].T + t[f"{name}.bias"]
+        return result
 
     for layer in range(layers):
         start = f"layers.{layer}."
@@ -36,8 +39,7 @@ def logits(tensors: dict[str, Floats], ids: Floats, heads: int, layers: int, dty
         hidden = linear(norm(x, start + "ln2"), start + "mlp.fc1")
         inner = dtype(np.sqrt(2 / np.pi)) * (hidden + dtype(0.044715) * hidden**3)
         x = x + linear(dtype(0.5) * hidden * (1 + np.tanh(inner)), start + "mlp.fc2")
-    result: Floats = linear(norm(x, "ln_f"), "head")[:, -1]
-    return result
+    return linear(norm(x[:, -1], "ln_f"), "head")
 
 
 def sample(
