@@ -79,7 +79,8 @@ def test_the_bad_checkpoint_is_unknown_and_the_good_one_is_promoted(built: tuple
     folder, _ = built
     with duckdb.connect(str(folder / "warehouse.duckdb"), read_only=True) as connection:
         decisions = connection.sql(
-            "select run, behaviour, verdict, promote, compliance_deployment, reasons[1] from promotion.decisions order by run"
+            "select run, behaviour, verdict, promote, compliance_deployment, reasons[1] "
+            "from promotion.decisions order by run"
         ).fetchall()
     assert decisions[0][:5] == ("good", "genuine", "pass", True, 1.0)
     assert decisions[1][:5] == ("half", "unknown", "unknown", False, None)
