@@ -22,6 +22,24 @@ margins as (
 
 ),
 
+sides as (
+
+    select * from {{ ref('int_duel_sides') }}
+
+),
+
+-- Samples, not lines: a second scoring line for one key is listed elsewhere.
+scored_samples as (
+
+    select
+        eval_run_id,
+        count(*) as n_scored
+    from sides
+    where side = 'king' and scored
+    group by eval_run_id
+
+),
+
 -- A challenger is crowned after enough winning runs of its submission; without a submission id a run stands alone.
 wins as (
 
@@ -63,7 +81,7 @@ duels as (
         runs.n_requested,
         runs.n_samples,
         runs.n_scoring_lines,
-        runs.n_scored,
+        coalesce(scored_samples.n_scored, 0) as n_scored,
         coalesce(margins.n_pairs, 0) as n_pairs,
         coalesce(margins.n_paired_samples, 0) as n_paired_samples,
         coalesce(margins.n_task_instances, 0) as n_task_instances,
@@ -85,6 +103,7 @@ duels as (
     inner join wins on runs.eval_run_id = wins.eval_run_id
     left join rulesets on runs.ruleset_id = rulesets.ruleset_id
     left join run_weights on runs.eval_run_id = run_weights.eval_run_id
+    left join scored_samples on runs.eval_run_id = scored_samples.eval_run_id
     left join margins on runs.eval_run_id = margins.eval_run_id
 
 )
