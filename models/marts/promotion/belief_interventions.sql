@@ -8,11 +8,11 @@ with conditions as (
 episodes as (
 
     select * from {{ ref('episodes') }}
-    where experiment = 'context' and n > 0
+    where experiment = 'context'
 
 ),
 
--- How often the policy states the forced belief by itself: where it hardly does, the experiment is off its distribution.
+-- How often the policy states the belief by itself: where it hardly does, forcing it is off its distribution.
 stated as (
 
     select
@@ -52,9 +52,9 @@ belief_interventions as (
         named.seed,
         named.status,
         named.reason,
-        {% for name in measure_column_names() -%}
+        {%- for name in measure_column_names() %}
         named.{{ name }}{{ ',' if not loop.last }}
-        {% endfor %}
+        {%- endfor %}
     from named
     left join stated
         on

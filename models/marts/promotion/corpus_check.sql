@@ -82,7 +82,7 @@ corpus_check as (
         coalesce(stated.name, counted.name) as name,
         stated.n as n_stated,
         counted.n as n_counted,
-        stated.n is not distinct from counted.n as matches
+        coalesce(stated.n = counted.n, false) as matches
     from stated
     full outer join counted
         on

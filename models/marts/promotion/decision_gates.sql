@@ -65,8 +65,9 @@ held as (
             when rates.value is null or not isfinite(rates.value)
                 then gates.measure || ' in ' || gates.context || ' was not measured'
             when rates.n < gates.min_n
-                then gates.measure || ' in ' || gates.context || ' rests on ' || rates.n || ' queries, fewer than '
-                    || gates.min_n
+                then
+                    gates.measure || ' in ' || gates.context || ' rests on ' || rates.n
+                    || ' queries, fewer than ' || gates.min_n
         end as unknown_because
     from checkpoints
     cross join gates
@@ -105,13 +106,12 @@ decision_gates as (
             when coalesce(low >= at_least, true) and coalesce(high <= at_most, true) then 'pass'
             else 'fail'
         end as verdict_by_bound,
-        case
-            when unknown_because is not null then unknown_because
-            else
-                measure || ' in ' || context || ' is ' || format('{:.4f}', value) || ' (' || successes || '/' || n
-                || ', 95 % interval ' || format('{:.4f}', low) || ' to ' || format('{:.4f}', high) || ')'
-                || coalesce(', limit at least ' || at_least, '') || coalesce(', limit at most ' || at_most, '')
-        end as reason
+        coalesce(
+            unknown_because,
+            measure || ' in ' || context || ' is ' || format('{:.4f}', value) || ' (' || successes || '/' || n
+            || ', 95 % interval ' || format('{:.4f}', low) || ' to ' || format('{:.4f}', high) || ')'
+            || coalesce(', limit at least ' || at_least, '') || coalesce(', limit at most ' || at_most, '')
+        ) as reason
     from held
 
 )

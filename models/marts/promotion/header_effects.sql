@@ -163,7 +163,7 @@ header_effects as (
         field,
         row_number() over (
             partition by fixture
-            order by effect_given_others desc nulls last, effect_alone desc, field
+            order by effect_given_others desc nulls last, effect_alone desc, field asc
         ) as rank,
         n_values,
         cast(n as bigint) as n,

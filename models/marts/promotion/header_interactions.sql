@@ -134,7 +134,7 @@ largest as (
     from scored
     qualify row_number() over (
         partition by fixture, field, other_field
-        order by round(abs(beyond_the_sum), 9) desc, value, other_value
+        order by round(abs(beyond_the_sum), 9) desc, value asc, other_value asc
     ) = 1
 
 ),
@@ -158,4 +158,4 @@ header_interactions as (
 )
 
 select * from header_interactions
-order by fixture, abs(beyond_the_sum) desc, field, other_field
+order by fixture asc, abs(beyond_the_sum) desc, field asc, other_field asc

@@ -23,4 +23,4 @@ header_interventions as (
 )
 
 select * from header_interventions
-order by fixture, checkpoint, ctx desc, src desc, shard_half desc
+order by fixture, checkpoint, ctx, src, shard_half

@@ -46,9 +46,9 @@ nuisance_probes as (
         conditions.seed,
         conditions.status,
         conditions.reason,
-        {% for name in measure_column_names() -%}
+        {%- for name in measure_column_names() %}
         conditions.{{ name }}{{ ',' if not loop.last }}
-        {% endfor %}
+        {%- endfor %}
     from conditions
     left join paired
         on
