@@ -40,3 +40,17 @@ def run_dbt(tmp_path_factory: pytest.TempPathFactory) -> RunDbt:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def sample_warehouse(run_dbt: RunDbt, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the bundled sample, read and not changed by tests.
+
+    `make test` names the one it has just built in ASSAY_SAMPLE_WAREHOUSE; without it, one is built once a session.
+    """
+    if built_before := os.environ.get("ASSAY_SAMPLE_WAREHOUSE"):
+        return Path(built_before).resolve()
+    warehouse = tmp_path_factory.mktemp("sample") / "warehouse.duckdb"
+    built = run_dbt("build", warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    return warehouse

@@ -36,10 +36,10 @@ def test_one_source_alone_builds_and_a_second_run_sees_what_changed(run_dbt: Run
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
     first = {"id": "a", "messages": [{"role": "user", "content": "Fix it."}, {"role": "assistant", "content": "ls"}]}
     _write(raw / "trajectories" / "one.jsonl", first)
-    assert run_dbt("build", raw_root=raw, warehouse=warehouse).returncode == 0
+    assert run_dbt("build", *STAGING, raw_root=raw, warehouse=warehouse).returncode == 0
     _write(raw / "trajectories" / "one.jsonl", first, {**first, "id": "b"})
     _write(raw / "trajectories" / "two.jsonl", {"id": "c", "messages": "none"})
-    built = run_dbt("build", raw_root=raw, warehouse=warehouse)
+    built = run_dbt("build", *STAGING, raw_root=raw, warehouse=warehouse)
     assert built.returncode == 0, built.stdout
     assert "trajectories: 2 files" in built.stdout
     assert "3 lines, 1 quarantined" in built.stdout
