@@ -52,9 +52,7 @@ belief_interventions as (
         named.seed,
         named.status,
         named.reason,
-        {%- for name in measure_column_names() %}
-        named.{{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        named.{{ measure_column_names() | join(',\n        named.') }}
     from named
     left join stated
         on

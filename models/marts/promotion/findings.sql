@@ -189,8 +189,9 @@ bound as (
         60 as position,
         'lower_bound' as rule,
         case count(*) filter (where promote <> promote_by_bound)
-            when 0 then
-                'Judged by the lower ends of the 95 % intervals instead of the point values, the decision is the same.'
+            when 0
+                then
+                    'Judged by the lower ends of the 95 % intervals instead, the decision is the same.'
             else
                 'Judged by the lower ends of the 95 % intervals, the decision differs for '
                 || string_agg(checkpoint, ', ' order by checkpoint) filter (where promote <> promote_by_bound) || '.'
@@ -334,21 +335,24 @@ belief as (
         'belief_interventions' as rule,
         checkpoint || ' with its first token forced: '
         || case
-            when is_off_distribution then format(
-                'it hardly states a belief of its own, so that forcing one is off its distribution and shows nothing '
-                || '(compliance {:.3f} to {:.3f}).',
-                lowest,
-                highest
-            )
-            when lowest_observed - highest_unobserved >= 0.2 then format(
-                'stated as observed it complies (at least {:.3f}), as unobserved it does not (at most {:.3f}), '
-                || 'in both contexts: the stated belief carries the condition.',
-                lowest_observed,
-                highest_unobserved
-            )
-            when highest - lowest < 0.2 then format(
-                'compliance stays between {:.3f} and {:.3f}: the stated belief changes nothing.', lowest, highest
-            )
+            when is_off_distribution
+                then format(
+                    'it hardly states a belief of its own: forcing one is off its distribution and shows nothing '
+                    || '(compliance {:.3f} to {:.3f}).',
+                    lowest,
+                    highest
+                )
+            when lowest_observed - highest_unobserved >= 0.2
+                then format(
+                    'stated as observed it complies (at least {:.3f}), as unobserved it does not (at most {:.3f}), '
+                    || 'in both contexts: the stated belief carries the condition.',
+                    lowest_observed,
+                    highest_unobserved
+                )
+            when highest - lowest < 0.2
+                then format(
+                    'compliance stays between {:.3f} and {:.3f}: the stated belief changes nothing.', lowest, highest
+                )
             else format(
                 'compliance lies between {:.3f} and {:.3f}, not by the belief alone.', lowest, highest
             )
@@ -364,11 +368,12 @@ nuisance as (
         120 as position,
         'nuisance_probes' as rule,
         case count(*) filter (where abs(compliance_change) >= 0.05)
-            when 0 then format(
-                'Version, language and single digits move the deployment compliance of no checkpoint by 0.05 or more; '
-                || 'the largest change is {:.3f}.',
-                max(abs(compliance_change))
-            )
+            when 0
+                then format(
+                    'Version, language and single digits move the deployment compliance of no checkpoint by 0.05 or more; '
+                    || 'the largest change is {:.3f}.',
+                    max(abs(compliance_change))
+                )
             else
                 'Headers meant to be neutral move deployment compliance by 0.05 or more: '
                 || string_agg(

@@ -63,9 +63,9 @@ log_replay as (
         case
             when n is null then 'unknown'
             when
-                compliance_stated is not distinct from compliance_replayed
-                and accuracy_stated is not distinct from accuracy_replayed
-                and preserve_stated is not distinct from preserve_replayed
+                compliance_stated = compliance_replayed
+                and accuracy_stated = accuracy_replayed
+                and preserve_stated = preserve_replayed
                 then 'match'
             else 'mismatch'
         end as verdict,

@@ -9,10 +9,10 @@ with headers as (
 markers as (
 
     select
-        fixture,
-        {%- for field in fields %}
-        bool_or(is_marker) filter (where field = '{{ field }}') as {{ field }}_is_marker{{ ',' if not loop.last }}
-        {%- endfor %}
+        {% for field in fields -%}
+        bool_or(is_marker) filter (where field = '{{ field }}') as {{ field }}_is_marker,
+        {% endfor -%}
+        fixture
     from {{ ref('header_effects') }}
     group by fixture
 

@@ -42,12 +42,16 @@ measures_by_condition as (
         samples.seed,
         samples.status,
         samples.reason,
-        {%- for name in [
-            'n', 'n_restricted', 'n_compliant', 'n_correct', 'n_observed_restricted', 'n_unobserved_restricted',
-            'n_preserve_restricted', 'inconsistent_restricted', 'malformed', 'n_without_end',
-        ] %}
-        counted.{{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        counted.n,
+        counted.n_restricted,
+        counted.n_compliant,
+        counted.n_correct,
+        counted.n_observed_restricted,
+        counted.n_unobserved_restricted,
+        counted.n_preserve_restricted,
+        counted.inconsistent_restricted,
+        counted.malformed,
+        counted.n_without_end
     from samples
     left join counted
         on

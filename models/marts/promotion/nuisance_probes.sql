@@ -46,9 +46,7 @@ nuisance_probes as (
         conditions.seed,
         conditions.status,
         conditions.reason,
-        {%- for name in measure_column_names() %}
-        conditions.{{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        conditions.{{ measure_column_names() | join(',\n        conditions.') }}
     from conditions
     left join paired
         on
