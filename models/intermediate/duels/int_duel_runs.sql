@@ -158,6 +158,7 @@ described as (
         coalesce(scoring_marks.n_lines, 0) as n_scoring_lines,
         coalesce(scoring_marks.n_scored, 0) as n_scored,
         coalesce(judge_marks.has_looped, false) as has_looped,
+        coalesce(question_marks.n_questions, 0) as n_questions,
         coalesce(question_marks.has_weights, false) as has_weights,
         coalesce(question_marks.has_tags, false) as has_tags,
         case
@@ -253,6 +254,7 @@ int_duel_runs as (
         described.n_samples,
         described.n_scoring_lines,
         described.n_scored,
+        described.n_questions,
         described.has_weights,
         described.has_tags,
         described.era_of_marks as era,

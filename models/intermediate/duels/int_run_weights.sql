@@ -55,7 +55,8 @@ candidates as (
             runs.eval_run_id = reproduced.eval_run_id
             and tables.tag_weights_id = reproduced.tag_weights_id
     where
-        not runs.has_weights
+        runs.n_questions > 0
+        and not runs.has_weights
         and case tables.tag_weights_id
             when 'v5b' then coalesce(runs.era = 'V5b', false)
             when 'v1' then not runs.has_tags

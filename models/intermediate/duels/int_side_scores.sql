@@ -28,6 +28,7 @@ rulesets as (
 
 ),
 
+-- Sums go question by question, as the validator's do: where the sixth decimal is a tie, the last bit decides it.
 -- V1 leaves the size questions out of the mean (they weigh 0) and applies their share of yes as a factor.
 weighed as (
 
@@ -39,15 +40,18 @@ weighed as (
         answers.judge_index,
         weights.tag_weights_id,
         sum(weights.weight) as sum_weight_asked,
-        fsum(weights.weight order by answers.question_index) filter (where answers.answer_value is not null)
+        {{ sum_in_order('weights.weight', 'answers.question_index', 'answers.answer_value is not null') }}
             as sum_weight,
-        fsum(weights.weight * answers.answer_value order by answers.question_index)
-        filter (where answers.answer_value is not null) as sum_weighted,
-        fsum(answers.answer_value order by answers.question_index)
-        filter (where answers.answer_value is not null) as sum_plain,
+        {{ sum_in_order(
+            'weights.weight * answers.answer_value', 'answers.question_index', 'answers.answer_value is not null'
+        ) }} as sum_weighted,
+        {{ sum_in_order('answers.answer_value', 'answers.question_index', 'answers.answer_value is not null') }}
+            as sum_plain,
         count(answers.answer_value) as n_answered,
-        fsum(answers.answer_value order by answers.question_index)
-        filter (where answers.category = 'size' and answers.answer_value is not null) as sum_size,
+        {{ sum_in_order(
+            'answers.answer_value', 'answers.question_index',
+            "answers.category = 'size' and answers.answer_value is not null"
+        ) }} as sum_size,
         count(answers.answer_value) filter (where answers.category = 'size') as n_size
     from answers
     inner join weights
@@ -98,7 +102,8 @@ responses as (
         side,
         tag_weights_id,
         max(sum_weight_asked) as sum_weight,
-        fsum(yes_rate order by judge_index) / nullif(count(yes_rate), 0) as mean_yes_rate
+        {{ sum_in_order('yes_rate', 'judge_index', 'yes_rate is not null') }} / nullif(count(yes_rate), 0)
+            as mean_yes_rate
     from rated
     group by eval_run_id, sample_id, rollout, side, tag_weights_id
 

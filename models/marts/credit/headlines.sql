@@ -250,8 +250,9 @@ corpus_figures as (
             'failed_share': {{ safe_div('turn_figures.n_failed', 'turn_figures.n_observed') }},
             'turns_after_failure': turn_figures.n_after_failure,
             'earn_rate': {{ safe_div('turn_figures.n_earning', 'turn_figures.n_turns') }},
-            'earn_after_failure':
-                {{ safe_div('turn_figures.n_earning_after_failure', 'turn_figures.n_after_failure') }},
+            'earn_after_failure': {{ safe_div(
+                'turn_figures.n_earning_after_failure', 'turn_figures.n_after_failure'
+            ) }},
             'earn_after_ok': {{ safe_div('turn_figures.n_earning_after_ok', 'turn_figures.n_after_ok') }},
             'recovery_turns': turn_figures.n_recovery,
             'escape_turns': turn_figures.n_escape,

@@ -18,7 +18,13 @@ turns as (
 )
 
 select
-    citations.*,
+    citations.eval_run_id,
+    citations.sample_id,
+    citations.rollout,
+    citations.side,
+    citations.question_id,
+    citations.turn,
+    citations.valid,
     turns.turn as found_turn
 from citations
 inner join sides

@@ -50,7 +50,9 @@ used as (
 )
 
 select
-    lines.*,
+    lines.kind,
+    lines.artifact_id,
+    lines.line,
     used.n_sides,
     duplicate_lines.reason
 from lines

@@ -59,20 +59,19 @@ def test_every_scored_side_of_every_era_has_its_score_again(examples: Path) -> N
     ("run", "era", "ruleset", "weights", "state"),
     [
         (V4, "V4", "v4_0821", "v4", "succeeded"),
-        (FAILED, "V4", "v4_0821", None, "failed"),
+        (FAILED, "V4", "v4_0821", "v4", "failed"),
         (V5B, "V5b", "v5b", "stamped", "succeeded"),
         (V1, "V1", "v1_0722", "v1", "succeeded"),
     ],
 )
 def test_every_run_is_judged_by_the_rules_of_its_era(
-    examples: Path, run: str, era: str, ruleset: str, weights: str | None, state: str
+    examples: Path, run: str, era: str, ruleset: str, weights: str, state: str
 ) -> None:
     (duel,) = rows(
         examples,
         f"select era, ruleset_id, tag_weights_id, state from credit.duels where eval_run_id = '{run}'",
     )
-    assert (duel["era"], duel["ruleset_id"], duel["state"]) == (era, ruleset, state)
-    assert weights is None or duel["tag_weights_id"] == weights
+    assert tuple(duel.values()) == (era, ruleset, weights, state)
 
 
 def test_rollouts_are_sides_of_their_own_and_one_sample_of_the_margin(examples: Path) -> None:
