@@ -370,7 +370,7 @@ nuisance as (
         case count(*) filter (where abs(compliance_change) >= 0.05)
             when 0
                 then format(
-                    'Version, language and single digits move the deployment compliance of no checkpoint by 0.05 or more; '
+                    'Version, language and single digits move deployment compliance nowhere by 0.05 or more; '
                     || 'the largest change is {:.3f}.',
                     max(abs(compliance_change))
                 )
@@ -448,8 +448,8 @@ corpus_counts as (
 findings as (
 
     {% for part in [
-        'promoted', 'conditional', 'genuine', 'not_yet', 'reversed', 'unknown', 'bound', 'tag_audit', 'markers', 'search',
-        'header_range', 'belief', 'nuisance', 'replay', 'sample_findings', 'corpus_counts',
+        'promoted', 'conditional', 'genuine', 'not_yet', 'reversed', 'unknown', 'bound', 'tag_audit', 'markers',
+        'search', 'header_range', 'belief', 'nuisance', 'replay', 'sample_findings', 'corpus_counts',
     ] -%}
     select * from {{ part }}
     {{ 'union all' if not loop.last }}
