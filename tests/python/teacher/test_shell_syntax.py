@@ -9,7 +9,8 @@ from assay.teacher.shell_syntax import Verdict, check_commands, parses, plainly_
 BASH = shutil.which("bash") or "bash"
 PIECES = (
     "ls -la cd /x && || | ; \n 'a b' \"x $Y\" 2>&1 > f 2>/dev/null < f=1 a[1]=2 [ ] { } {} \\; $X ~ *.py if then fi "
-    "for in do done ! time case esac [[ ]] % é \\ function select '' \"\" ' \" = -f coproc & $ ${X} # until a\\ $( ` ( )"
+    "for in do "
+    "done ! time case esac [[ ]] % é \\ function select '' \"\" ' \" = -f coproc & $ ${X} # until a\\ $( ` ( )"
 ).split(" ")
 
 
