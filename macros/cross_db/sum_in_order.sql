@@ -12,5 +12,5 @@
 
 
 {% macro default__sum_in_order(number, key, condition) -%}
-    list_reduce(list({{ number }} order by {{ key }}) filter (where {{ condition }}), lambda total, item: total + item)
+    list_sum(list({{ number }} order by {{ key }}) filter (where {{ condition }}))
 {%- endmacro %}
