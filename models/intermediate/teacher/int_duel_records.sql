@@ -1,5 +1,8 @@
 {#- The switch of the chosen epoch; empty means every epoch, each pooled for itself. -#}
 {%- set corpus_epoch = var('corpus_epoch') | string | trim -%}
+{%- if corpus_epoch and not corpus_epoch.isdigit() -%}
+    {{ exceptions.raise_compiler_error("corpus_epoch is a whole number or empty, not '" ~ corpus_epoch ~ "'") }}
+{%- endif -%}
 
 with duels as (
 

@@ -100,13 +100,13 @@ class Bucket:
         manifest_sha256: str,
         references: Mapping[str, list[Record]] | None,
         corpus_epoch: int = 13,
-        file: str | None = None,
+        under: str = "",
         **more: Any,
     ) -> None:
-        """Write a record without rows; `references` null is a record that has none. `file` is another name for it."""
+        """Write a record without rows; `references` null: it has none. `under` is a folder before `evals/`."""
         cut = {"seed": 1, "n": len(references or ()), "corpus_epoch": corpus_epoch, "manifest_sha256": manifest_sha256}
         record = {"job_id": name, "request": {}, "verdict": {"slice": cut}, "slice": cut,
                   "turn_ids": list(references or ()), "king_rows": [], "challenger_rows": [], **more}  # fmt: skip
         if references is not None:
             record["teacher_refs"] = dict(references)
-        self.put(f"evals/{file or name}.json.gz", gzip.compress(json.dumps(record).encode()))
+        self.put(f"{under}evals/{name}.json.gz", gzip.compress(json.dumps(record).encode()))

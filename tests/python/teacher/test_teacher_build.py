@@ -161,9 +161,11 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     # The cache of an early record, published again; and a challenge number that the reset gave out again.
     bucket.record(
-        "chal-00002", manifest, {"a.1:0": [reference(lift=0.01), reference("ls", lift=0.03), reference("ls -R")]}
+        "chal-00002",
+        manifest,
+        {"a.1:0": [reference(lift=0.01), reference("ls", lift=0.03), reference("ls -R", lift=0.02)]},
     )
-    bucket.record("chal-00001", "f" * 64, {"a.1:0": [reference("top")]}, corpus_epoch=14, file="later/chal-00001")
+    bucket.record("chal-00001", "f" * 64, {"a.1:0": [reference("top")]}, corpus_epoch=14, under="later/")
     bucket.record("chal-00003", manifest, None, rejection_reason="unpromptable:probe_empty_action_span")
     bucket.record("chal-00004", manifest, {"a.1:0": [{**reference("rm -r"), "lp_own": float("nan")}]})
     return raw
@@ -218,7 +220,9 @@ def test_spoilt_parts_are_refused_with_a_reason_and_the_rest_is_made(site: Site,
 
 def test_the_switches_choose_an_epoch_and_drop_recurrences(site: Site, spoilt: Path) -> None:
     switches = ("--vars", "{corpus_epoch: 13, deduplicate_references: true}")
-    site.build(spoilt, "--select", "+reference_agreement", *switches)
+    site.build(
+        spoilt, "--select", "+reference_agreement", "--resource-type", "model", "--resource-type", "seed", *switches
+    )
     agreement = site.rows("select * from teacher.reference_agreement")
     assert {row["corpus_epoch"] for row in agreement} == {13}
     (pool,) = [row for row in agreement if row["turn_id"] == "a.1:0"]
@@ -245,6 +249,6 @@ def test_exports_are_the_same_bytes_again_and_unknown_rows_never_pass(site: Site
     site.build(bare)
     counts = site.rows("select verdict, drop_reason, count(*) as n from teacher.turn_verdicts group by all")
     assert {row["verdict"] for row in counts} == {"dropped", "unknown"}
-    assert {"verdict": "unknown", "drop_reason": "no_chat_template", "n": 5} in counts
+    assert {"verdict": "unknown", "drop_reason": "no_chat_template", "n": 6} in counts
     assert {"verdict": "dropped", "drop_reason": "invalid_shell", "n": 2} in counts
     assert (exports / "sft_rows.jsonl").read_bytes() == b""
