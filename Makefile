@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 	ruff format --check .
 	mypy
 	$(SAMPLE) dbt build
-	$(SAMPLE) sqlfluff lint
+	$(SAMPLE) sqlfluff lint --processes 0
 	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb pytest
 
 docs: $(VENV)/.core
