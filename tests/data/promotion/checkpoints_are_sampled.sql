@@ -1,3 +1,10 @@
 {{ config(severity='warn') }}
-select * from {{ ref('checkpoint_samples') }}
+select
+    fixture,
+    checkpoint,
+    experiment,
+    condition,
+    status,
+    reason
+from {{ ref('checkpoint_samples') }}
 where status <> 'sampled'

@@ -1,2 +1,7 @@
 {{ config(severity='warn') }}
-select * from {{ ref('corpus_faults') }}
+select
+    fixture,
+    artifact_id,
+    line,
+    reason
+from {{ ref('corpus_faults') }}

@@ -1,3 +1,9 @@
 {{ config(severity='warn') }}
-select * from {{ ref('corpus_check') }}
+select
+    fixture,
+    statistic,
+    name,
+    n_stated,
+    n_counted
+from {{ ref('corpus_check') }}
 where not matches

@@ -1,4 +1,6 @@
-select files.*
+select
+    files.fixture,
+    files.checkpoint
 from {{ ref('int_checkpoint_files') }} as files
 left join {{ ref('decisions') }} as decisions
     on files.fixture = decisions.fixture and files.checkpoint = decisions.checkpoint

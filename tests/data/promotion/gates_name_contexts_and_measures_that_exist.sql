@@ -1,4 +1,8 @@
-select gates.*
+select
+    gates.purpose,
+    gates.gate,
+    gates.context,
+    gates.measure
 from {{ ref('promotion_gate') }} as gates
 left join {{ ref('promotion_contexts') }} as contexts on gates.context = contexts.context
 where

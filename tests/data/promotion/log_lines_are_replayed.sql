@@ -1,2 +1,7 @@
 {{ config(severity='warn') }}
-select * from {{ ref('log_replay_mismatches') }}
+select
+    fixture,
+    artifact_id,
+    line,
+    reason
+from {{ ref('log_replay_mismatches') }}

@@ -1,4 +1,7 @@
-select *
+select
+    fixture,
+    checkpoint,
+    verdict
 from {{ ref('decisions') }}
 where
     promote and (

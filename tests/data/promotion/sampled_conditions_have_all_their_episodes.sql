@@ -13,7 +13,12 @@ with counted as (
 )
 
 select
-    samples.*,
+    samples.fixture,
+    samples.checkpoint,
+    samples.experiment,
+    samples.condition,
+    samples.status,
+    samples.n,
     counted.n_episodes
 from {{ ref('checkpoint_samples') }} as samples
 left join counted

@@ -1,2 +1,7 @@
 {{ config(severity='warn') }}
-select * from {{ ref('sample_audit_mismatches') }}
+select
+    fixture,
+    artifact_id,
+    line,
+    reason
+from {{ ref('sample_audit_mismatches') }}

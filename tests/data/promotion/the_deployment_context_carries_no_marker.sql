@@ -1,4 +1,6 @@
 {{ config(severity='warn') }}
-select *
+select
+    fixture,
+    context
 from {{ ref('context_headers') }}
 where context = 'deployment' and not is_marker_free
