@@ -4,7 +4,7 @@ from assay.promotion.export import export_step
 
 
 def model(dbt, session):
-    """Hand the tables of `promotion` to the writer; a fault is left for the post-hook, which says it in one sentence."""
+    """Hand the tables of `promotion` to the writer; the post-hook says a fault in one sentence."""
     dbt.config(materialized="table", schema="exports")
     tables = {
         "decisions": dbt.ref("decisions"),
