@@ -10,7 +10,7 @@ SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=targ
 .PHONY: build test lint docs sample bench clean
 
 build: $(VENV)/.core
-	dbt build
+	dbt build --exclude-resource-type unit_test
 
 test: $(VENV)/.dev
 	ruff check .
