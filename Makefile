@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 	ruff format --check .
 	mypy
 	$(SAMPLE) dbt build
-	$(SAMPLE) sqlfluff lint --processes 0
+	$(SAMPLE) sqlfluff lint --processes 0 models tests/data
 	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb pytest
 
 docs: $(VENV)/.core
