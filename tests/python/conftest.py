@@ -1,14 +1,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-REPOSITORY = Path(__file__).parents[2]
-
-RunDbt = Callable[..., subprocess.CompletedProcess[str]]
+from dbt_project import REPOSITORY, RunDbt
 
 
 @pytest.fixture(scope="session")

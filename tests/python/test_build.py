@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from conftest import RunDbt
+from dbt_project import RunDbt
 
 STAGING = ("--select", "path:models/staging")
 

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from conftest import REPOSITORY
+from dbt_project import REPOSITORY
 from teacher_tree import TASK, THOUGHT, Bucket, reference, trajectory
 
 SELECT = ("--select", "+path:models/marts/teacher", "+path:models/exports/teacher")
