@@ -436,6 +436,10 @@ def test_one_worker_and_two_write_the_same_bytes(tree: Tree, monkeypatch: pytest
     assert _snapshot(tree.out) == one
 
 
+def _hear_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _assay(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "assay.cli", *map(str, words)],
@@ -443,6 +447,8 @@ def _assay(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and a child would inherit that.
+        preexec_fn=_hear_interrupts,
         **options,
     )
 
