@@ -16,6 +16,7 @@ test: $(VENV)/.dev
 	ruff check .
 	ruff format --check .
 	mypy
+	@mkdir -p target
 	$(SAMPLE) dbt build
 	$(SAMPLE) sqlfluff lint --processes 0 models tests/data
 	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb pytest
