@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from dbt_project import RunDbt
 
-STAGING = ("--select", "path:models/staging")
+STAGING = ("--select", "+path:models/staging", "--indirect-selection", "cautious")
 
 
 def _write(path: Path, *records: object) -> None:
