@@ -78,16 +78,15 @@ def test_a_warehouse_in_use_is_one_sentence_that_names_the_process(run_dbt: RunD
 
 
 @pytest.mark.parametrize("content", [b"not a warehouse at all", b""])
-def test_a_file_that_is_no_warehouse_is_refused_or_taken_over(run_dbt: RunDbt, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_warehouse_is_refused_and_left_as_it_was(
+    run_dbt: RunDbt, tmp_path: Path, content: bytes
+) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse.duckdb"
     raw.mkdir()
     warehouse.write_bytes(content)
     alone = ("--select", "artifacts", "--indirect-selection", "empty")
     built = run_dbt("build", *alone, raw_root=raw, warehouse=warehouse)
-    if content:
-        assert built.returncode != 0
-        assert f"the warehouse {warehouse} cannot be opened" in built.stdout
-        assert warehouse.read_bytes() == content
-    else:
-        assert built.returncode == 0, built.stdout
+    assert built.returncode != 0
+    assert f"the warehouse {warehouse} cannot be opened" in built.stdout
+    assert warehouse.read_bytes() == content
     assert "Traceback" not in built.stdout + built.stderr
