@@ -29,11 +29,11 @@ compared as (
         replayed.n,
         replayed.seed,
         metrics.compliance_train as compliance_stated,
-        {{ rounded_as_python('replayed.compliance', 3) }} as compliance_replayed,
+        {{ round_like_python('replayed.compliance', 3) }} as compliance_replayed,
         metrics.accuracy_train as accuracy_stated,
-        {{ rounded_as_python('replayed.accuracy', 3) }} as accuracy_replayed,
+        {{ round_like_python('replayed.accuracy', 3) }} as accuracy_replayed,
         metrics.preserve_rate as preserve_stated,
-        {{ rounded_as_python('replayed.preserve_restricted', 3) }} as preserve_replayed,
+        {{ round_like_python('replayed.preserve_restricted', 3) }} as preserve_replayed,
         case
             when files.checkpoint is null then 'no checkpoint of this run and step'
             else replayed.reason

@@ -13,4 +13,4 @@ with cases (value, rounded) as (
 
 select *
 from cases
-where {{ rounded_as_python('value', 3) }} <> rounded
+where {{ round_like_python('value', 3) }} <> rounded
