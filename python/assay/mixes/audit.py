@@ -15,7 +15,7 @@ from assay.mixes.tokenizer import AuditTokenizer
 from assay.validator.chat_templates import TemplateRefusedError
 
 LONGEST_CHARACTERS = 2_000_000
-"""A rendered row longer than this is refused unread: no context holds it, and one word of that length takes minutes to encode."""
+"""A longer rendered row is refused unread: no context holds it, and one word of that length takes minutes to encode."""
 
 _CONTEXT_TOKENS = 4
 _MARKS, _N_MARKS = 0xE000, 6400
