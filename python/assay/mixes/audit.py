@@ -1,4 +1,4 @@
-"""Does a trainer that masks by message train exactly the turns it should? (exports.md 3; input pack 1 to 6)
+"""Does a trainer that masks by message train exactly the turns it should? (contract: exports, 3)
 
 Every row is rendered with the chat template and encoded; the label span of each trained turn is found and decoded
 again. Where a turn stands in the rendered text is asked of the template itself: the same conversation is rendered once

@@ -1,4 +1,4 @@
-"""Exported rows as bytes: lines of JSON, and the same rows as a parquet file (exports.md 3b).
+"""Exported rows as bytes: lines of JSON, and the same rows as a parquet file (contract: exports, 3b).
 
 The canonical row is `id`, `messages` (each with `role`, `content` and `train`), `mix`, `train_meta`. Every message has
 the same keys in every row, so that no reader infers another type from the first rows it sees.

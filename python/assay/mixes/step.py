@@ -43,7 +43,8 @@ _EXPORTED = """
 """
 _AUDITED = """
     row_id as id, mix, verdict, reason, n_characters, n_tokens, n_trained_turns, n_trained_tokens, stop_token_in_span,
-    n_boundary_merges, n_injected_tokens, over_limit, coalesce(is_exported, false) as is_exported,
+    n_boundary_merges, n_injected_tokens, over_limit, tokenizer_sha256, template_sha256,
+    coalesce(is_exported, false) as is_exported,
     coalesce(turns, []) as turns
 """
 _AUDITED_TURNS = """

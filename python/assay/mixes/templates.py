@@ -1,4 +1,4 @@
-"""Rendering any published chat template, in a sandbox that also counts what the template does (exports.md, 3a).
+"""Rendering any published chat template, in a sandbox that also counts what the template does (contract: exports, 3a).
 
 `assay.validator.chat_templates` renders what a validator's own templates need and refuses every other construct. The
 templates of models that people train use more of the language: macros, loops over tools, lists they build. Here all of

@@ -76,6 +76,7 @@ class AuditTokenizer:
             self._tokenizer = Tokenizer.from_str(json.dumps(plain, ensure_ascii=False))
         except Exception as error:  # the library raises nothing more precise
             raise AssayError(f"the tokenizer cannot be read: {error}") from None
+        self.template_source, self.named_tokens = template, dict(named_tokens)
         self.template = ChatTemplate(template, named_tokens)
         self.stop_token = named_tokens.get("eos_token")
         added = [token for token in document.get("added_tokens") or [] if token.get("special")]
