@@ -1,0 +1,129 @@
+with plan as (
+
+    select * from {{ ref('mix_plan') }}
+
+),
+
+mix_rows as (
+
+    select * from {{ ref('mix_rows') }}
+    where mix in ('escape_duel', 'escape_mini')
+
+),
+
+duel_sides as (
+
+    select * from {{ ref('int_mix_duel_sides') }}
+
+),
+
+side_turns as (
+
+    select * from {{ ref('int_turns') }}
+
+),
+
+described as (
+
+    select
+        mix_rows.mix,
+        mix_rows.row_id,
+        coalesce(mix_rows.sample_id, mix_rows.text_artifact_id || '#' || cast(mix_rows.text_line as varchar)) as sample,
+        mix_rows.turn,
+        duel_sides.passes as side_passes,
+        coalesce(side_turns.follows_failure, false) as follows_failure,
+        side_turns.failures_before,
+        side_turns.leaves_repeats,
+        side_turns.repeats_before,
+        mix_rows.turn >= windows.window_first_turn as is_past_cutoff
+    from mix_rows
+    inner join side_turns
+        on
+            mix_rows.text_artifact_id = side_turns.artifact_id
+            and mix_rows.text_line = side_turns.line
+            and coalesce(mix_rows.text_side, 'agent') = side_turns.side
+            and mix_rows.turn = side_turns.turn
+    left join duel_sides
+        on
+            mix_rows.eval_run_id = duel_sides.eval_run_id
+            and mix_rows.sample_id = duel_sides.sample_id
+            and mix_rows.rollout = duel_sides.rollout
+            and mix_rows.side = duel_sides.side
+    cross join (select window_first_turn from plan where mix = 'finish_mini') as windows
+
+),
+
+counted as (
+
+    select
+        mix,
+        count(*) as n_rows,
+        count(distinct sample) as n_samples,
+        count(side_passes) as n_judged,
+        count(*) filter (where not side_passes) as n_from_rejected,
+        count(*) filter (where follows_failure) as n_after_failure,
+        count(*) filter (where leaves_repeats) as n_after_repeat,
+        count(*) filter (where is_past_cutoff) as n_past_cutoff,
+        sum(failures_before) filter (where follows_failure) as failures_before,
+        max(failures_before) filter (where follows_failure) as max_failures_before,
+        sum(repeats_before) filter (where leaves_repeats) as repeats_before,
+        max(repeats_before) filter (where leaves_repeats) as max_repeats_before
+    from described
+    group by mix
+
+),
+
+filled as (
+
+    select
+        plan.mix,
+        plan.position as mix_position,
+        coalesce(counted.n_rows, 0) as n_rows,
+        coalesce(counted.n_samples, 0) as n_samples,
+        coalesce(counted.n_judged, 0) as n_judged,
+        coalesce(counted.n_from_rejected, 0) as n_from_rejected,
+        coalesce(counted.n_after_failure, 0) as n_after_failure,
+        coalesce(counted.n_after_repeat, 0) as n_after_repeat,
+        coalesce(counted.n_past_cutoff, 0) as n_past_cutoff,
+        counted.failures_before,
+        counted.max_failures_before,
+        counted.repeats_before,
+        counted.max_repeats_before
+    from plan
+    left join counted on plan.mix = counted.mix
+    where plan.mix in ('escape_duel', 'escape_mini')
+
+),
+
+escape_statistics as (
+
+    select
+        mix,
+        n_rows,
+        n_samples,
+        case when n_judged > 0 then n_from_rejected end as n_from_rejected_sides,
+        {{ safe_div('n_from_rejected', 'n_judged') }} as from_rejected_share,
+        {{ wilson_low('n_from_rejected', 'n_judged') }} as from_rejected_low,
+        {{ wilson_high('n_from_rejected', 'n_judged') }} as from_rejected_high,
+        n_after_failure,
+        {{ safe_div('n_after_failure', 'n_rows') }} as after_failure_share,
+        {{ wilson_low('n_after_failure', 'n_rows') }} as after_failure_low,
+        {{ wilson_high('n_after_failure', 'n_rows') }} as after_failure_high,
+        n_after_repeat,
+        {{ safe_div('n_after_repeat', 'n_rows') }} as after_repeat_share,
+        {{ wilson_low('n_after_repeat', 'n_rows') }} as after_repeat_low,
+        {{ wilson_high('n_after_repeat', 'n_rows') }} as after_repeat_high,
+        n_past_cutoff,
+        {{ safe_div('n_past_cutoff', 'n_rows') }} as past_cutoff_share,
+        {{ wilson_low('n_past_cutoff', 'n_rows') }} as past_cutoff_low,
+        {{ wilson_high('n_past_cutoff', 'n_rows') }} as past_cutoff_high,
+        {{ safe_div('failures_before', 'n_after_failure') }} as mean_failures_before,
+        max_failures_before,
+        {{ safe_div('repeats_before', 'n_after_repeat') }} as mean_repeats_before,
+        max_repeats_before
+    from filled
+
+)
+
+select * from escape_statistics
+order by mix asc
