@@ -1,6 +1,9 @@
-"""What can go wrong while files are written, as one sentence that says where."""
+"""Files that are whole or not there, and what can go wrong while they are written, as one sentence that says where."""
 
+import contextlib
 import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,3 +34,20 @@ class writing:  # noqa: N801 - reads as a statement: `with writing(folder)`
             f"cannot write below {shown(self.folder)}: {shown(cause)}"
             + (advice if isinstance(error, OSError) and error.errno in _NO_ROOM else "")
         ) from None
+
+
+@contextlib.contextmanager
+def whole(*names: Path) -> Iterator[list[Path]]:
+    """Write files that get their names together, when the block ends well; else none of them changes.
+
+    Yields the paths to write to, one a name and beside it. Nothing is left of them when the block raises, whatever it
+    raises: a full disk and Ctrl-C are such exceptions.
+    """
+    parts = [name.with_name(name.name + ".part") for name in names]
+    try:
+        yield parts
+        for part, name in zip(parts, names, strict=True):
+            os.replace(part, name)
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from assay.errors import AssayError
 from assay.landing.step import leave_fault
 from assay.teacher.card import card
 from assay.validator.rollouts import split_rollout, thought_with_cue
+from assay.writing import whole
 
 FOLDER = "teacher"
 ROWS_A_GROUP = 512
@@ -85,25 +85,18 @@ def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], cue: str) -> int
     Groups of rows are cut at `ROWS_A_GROUP` whatever the size of the batches, so that the bytes depend on the rows
     alone.
     """
-    names = [folder / "sft_rows.parquet", folder / "sft_rows.jsonl"]
-    parts = [name.with_name(name.name + ".part") for name in names]
     n_rows = 0
-    try:
-        with (
-            pq.ParquetWriter(parts[0], ROWS, compression="zstd", compression_level=3) as table,
-            parts[1].open("w", encoding="utf-8", newline="\n") as lines,
-        ):
-            for group in _groups(batches):
-                for row in group:
-                    check_round_trip(row, cue)
-                    lines.write(json_line(row))
-                table.write_table(pa.Table.from_pylist(group, schema=ROWS), row_group_size=ROWS_A_GROUP)
-                n_rows += len(group)
-        for part, name in zip(parts, names, strict=True):
-            os.replace(part, name)
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+    with (
+        whole(folder / "sft_rows.parquet", folder / "sft_rows.jsonl") as parts,
+        pq.ParquetWriter(parts[0], ROWS, compression="zstd", compression_level=3) as table,
+        parts[1].open("w", encoding="utf-8", newline="\n") as lines,
+    ):
+        for group in _groups(batches):
+            for row in group:
+                check_round_trip(row, cue)
+                lines.write(json_line(row))
+            table.write_table(pa.Table.from_pylist(group, schema=ROWS), row_group_size=ROWS_A_GROUP)
+            n_rows += len(group)
     return n_rows
 
 
@@ -146,9 +139,8 @@ def export_step(
             pools = {epoch: (turns, int(references)) for epoch, turns, references in pooled.fetchall()}
             ordered = rows.project(columns).order("duel_epoch, turn_id")
             n_rows = write_rows(folder, ordered.to_arrow_reader(_BATCH_ROWS), settings["completion_cue"])
-            part = folder / "README.md.part"
-            part.write_text(card(n_rows, pools, facts, settings), encoding="utf-8", newline="\n")
-            os.replace(part, folder / "README.md")
+            with whole(folder / "README.md") as parts:
+                parts[0].write_text(card(n_rows, pools, facts, settings), encoding="utf-8", newline="\n")
     except AssayError as error:
         leave_fault(session, str(error))
         return session.from_arrow(FILES.empty_table())

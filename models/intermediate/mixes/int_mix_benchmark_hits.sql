@@ -1,0 +1,58 @@
+with mix_rows as (
+
+    select * from {{ ref('int_mix_rows') }}
+
+),
+
+benchmark_instances as (
+
+    select * from {{ ref('benchmark_instances') }}
+
+),
+
+benchmark_repositories as (
+
+    select * from {{ ref('benchmark_repositories') }}
+
+),
+
+tasks as (
+
+    select distinct instance_id
+    from mix_rows
+
+),
+
+-- `owner__repo-N` and what data sets append to `owner__repo`: a commit after a dot, or a number after a dash.
+named as (
+
+    select
+        instance_id,
+        {{ regex_group('instance_id', '^([A-Za-z0-9_.-]+?)__', 1) }} as owner,
+        {{ regex_group('instance_id', '__([A-Za-z0-9_-]+?)(?:-[0-9]+$|[.])', 1) }} as repository
+    from tasks
+
+),
+
+int_mix_benchmark_hits as (
+
+    select
+        named.instance_id,
+        'instance' as hit,
+        benchmark_instances.benchmark,
+        benchmark_instances.instance_id as benchmark_key
+    from named
+    inner join benchmark_instances on lower(named.instance_id) = lower(benchmark_instances.instance_id)
+    union all
+    select
+        named.instance_id,
+        'repository' as hit,
+        benchmark_repositories.benchmark,
+        benchmark_repositories.repository as benchmark_key
+    from named
+    inner join benchmark_repositories
+        on lower(named.owner || '/' || named.repository) = lower(benchmark_repositories.repository)
+
+)
+
+select * from int_mix_benchmark_hits

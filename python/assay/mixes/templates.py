@@ -1,0 +1,260 @@
+"""Rendering any published chat template, in a sandbox that also counts what the template does (exports.md, 3a).
+
+`assay.validator.chat_templates` renders what a validator's own templates need and refuses every other construct. The
+templates of models that people train use more of the language: macros, loops over tools, lists they build. Here all of
+it runs, under a budget: every pass through a loop or a macro is counted, and no value may outgrow a limit.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from jinja2 import Template, nodes
+from jinja2.ext import Extension, LoopControlExtension
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
+from jinja2.utils import Namespace
+from jinja2.visitor import NodeTransformer
+
+from assay.errors import AssayError
+from assay.validator.chat_templates import TemplateRefusedError
+
+RENDERED_CHARACTERS = 50_000_000
+SECONDS = 60.0
+"""A last resort: what is counted ends a template long before; one that still runs stops the build, and says so."""
+
+_TICKS, _TICKS_A_MESSAGE = 20_000, 2_000
+_BITS = 256
+_NESTED = 100
+_TICK, _JOIN = "assay_counts_a_pass", "assay_joins_texts"
+
+_FILTERS = frozenset(
+    "capitalize count d default dictsort e escape first float indent int items join last length list lower map max min "
+    "reject rejectattr replace reverse safe select selectattr sort string title tojson trim unique upper".split()
+)
+_METHODS: Mapping[type, frozenset[str]] = {
+    str: frozenset(
+        "capitalize count endswith find index isalnum isalpha isdigit isspace join lower lstrip partition removeprefix "
+        "removesuffix replace rfind rpartition rsplit rstrip split splitlines startswith strip title upper".split()
+    ),
+    dict: frozenset(("get", "items", "keys", "values")),
+    list: frozenset(("count", "index")),
+    tuple: frozenset(("count", "index")),
+    int: frozenset(),
+    float: frozenset(),
+    bytes: frozenset(),
+}
+
+
+class ChatTemplate:
+    """A chat template, compiled once; `render` may be called any number of times, from one thread."""
+
+    def __init__(self, source: str, variables: Mapping[str, Any] | None = None) -> None:
+        """Take the template's source and what it may name besides its messages, such as `eos_token`."""
+        self._variables = {"tools": None, "documents": None, **(variables or {})}
+        self._environment = _Environment()
+        self._fault: str | None = None
+        self._template: Template | None = None
+        try:
+            self._template = self._environment.prepared(source)
+        except TemplateRefusedError as error:
+            self._fault = str(error)
+        except Exception as error:  # any fault of the source, at any depth of the parser
+            self._fault = f"the template cannot be read: {error}"
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        add_generation_prompt: bool = False,
+        limit: int = RENDERED_CHARACTERS,
+    ) -> str:
+        """Return the messages as the template prints them.
+
+        Raises TemplateRefusedError (a ValueError) when the template is broken, raises, prints more than `limit`
+        characters, builds a longer value, or loops further than its messages give reason to; AssayError when it is
+        still running after `SECONDS`.
+        """
+        if self._template is None:
+            raise TemplateRefusedError(str(self._fault))
+        self._environment.begin(_TICKS + _TICKS_A_MESSAGE * len(messages), limit)
+        pieces: list[str] = []
+        room = limit
+        try:
+            for piece in self._template.generate(
+                messages=list(messages), add_generation_prompt=add_generation_prompt, **self._variables
+            ):
+                room -= len(piece)
+                if room < 0:
+                    raise TemplateRefusedError(f"a template printed more than {limit} characters")
+                pieces.append(piece)
+        except (AssayError, TemplateRefusedError):
+            raise
+        except Exception as error:  # a template can raise whatever its operations raise
+            raise TemplateRefusedError(f"the template cannot be rendered: {error}") from error
+        return "".join(pieces)
+
+
+class _Generation(Extension):
+    """`{% generation %}` marks what an assistant says, for trainers that ask the template; here it prints its body."""
+
+    tags = {"generation"}  # noqa: RUF012 - declared so by jinja2
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+class _Counting(NodeTransformer):
+    """Counts passes through loops and macros, and joins texts through a function that knows the limit."""
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - named by jinja2's visitor
+        return self._with_tick(node)
+
+    def visit_Macro(self, node: nodes.Macro) -> nodes.Node:  # noqa: N802
+        return self._with_tick(node)
+
+    def visit_CallBlock(self, node: nodes.CallBlock) -> nodes.Node:  # noqa: N802
+        return self._with_tick(node)
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+        self.generic_visit(node)
+        return nodes.Call(nodes.Name(_JOIN, "load"), node.nodes, [], None, None, lineno=node.lineno)
+
+    def _with_tick(self, node: Any) -> nodes.Node:
+        self.generic_visit(node)
+        tick = nodes.Call(nodes.Name(_TICK, "load"), [], [], None, None, lineno=node.lineno)
+        node.body.insert(0, nodes.ExprStmt(tick, lineno=node.lineno))
+        result: nodes.Node = node
+        return result
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset(("+", "*", "**", "%", "-", "//"))
+
+    def __init__(self) -> None:
+        super().__init__(
+            trim_blocks=True, lstrip_blocks=True, autoescape=False, extensions=[LoopControlExtension, _Generation]
+        )
+        self.globals = {
+            "raise_exception": _raise_exception,
+            "namespace": Namespace,
+            "range": safe_range,
+            _TICK: self._tick,
+            _JOIN: self._join,
+        }
+        self.filters = {name: function for name, function in self.filters.items() if name in _FILTERS}
+        self.filters |= {
+            "tojson": _to_json,
+            "indent": _indent,
+            "join": self._limited(self.filters["join"]),
+            "replace": self._limited(self.filters["replace"]),
+        }
+        self.begin(0, 0)
+
+    def begin(self, ticks: int, limit: int) -> None:
+        self.ticks_left, self.limit, self.ends = ticks, limit, time.monotonic() + SECONDS
+
+    def prepared(self, source: str) -> Template:
+        tree = self.parse(source)
+        for name in tree.find_all((nodes.Name, nodes.Macro)):
+            if name.name in (_TICK, _JOIN):
+                raise TemplateRefusedError(f"a template may not use the name {name.name}")
+        if any(True for _ in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))):
+            raise TemplateRefusedError("a template may not take in another one")
+        # jinja2 compiles a tree as well as a source; only its types do not say so.
+        counted: Any = _Counting().visit(tree)
+        code: Any = self.compile(counted)
+        return Template.from_code(self, code, self.make_globals(None))
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        for kind, allowed in _METHODS.items():
+            if isinstance(obj, kind):
+                return attr in allowed
+        return super().is_safe_attribute(obj, attr, value)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        # A format can ask for any width; without its wrapper it is one of the methods that are not allowed.
+        return None
+
+    def call(self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - as in jinja2
+        owner, name = getattr(__obj, "__self__", None), getattr(__obj, "__name__", "")
+        if isinstance(owner, str) and name in ("join", "replace"):
+            self._check_growth(name, owner, args)
+        return super().call(__context, __obj, *args, **kwargs)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**" or (operator == "%" and isinstance(left, str | bytes)):
+            raise TemplateRefusedError(f"a template may not use {operator} here")
+        if isinstance(left, int) and isinstance(right, int):
+            if left.bit_length() + right.bit_length() > _BITS:
+                raise TemplateRefusedError("a template may not count that far")
+        elif operator == "+" and hasattr(left, "__len__") and hasattr(right, "__len__"):
+            self._check_size(len(left) + len(right))
+        elif operator == "*":
+            count, value = (left, right) if isinstance(left, int) else (right, left)
+            self._check_size(len(value) * abs(int(count)) if hasattr(value, "__len__") else 0)
+        return super().call_binop(context, operator, left, right)
+
+    def _tick(self) -> None:
+        self.ticks_left -= 1
+        if self.ticks_left < 0:
+            raise TemplateRefusedError("the template loops further than its messages give reason to")
+        if time.monotonic() > self.ends:
+            raise AssayError(f"the chat template was still running after {SECONDS:.0f} seconds: use another one")
+
+    def _join(self, *values: Any) -> str:
+        texts = [str(value) for value in values]
+        self._check_size(sum(map(len, texts)))
+        return "".join(texts)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.limit:
+            raise TemplateRefusedError(f"a template may not build a value of more than {self.limit} parts")
+
+    def _check_growth(self, name: str, text: str, arguments: Sequence[Any]) -> None:
+        if name == "join" and arguments:
+            parts = list(arguments[0])
+            self._check_size(sum(len(str(part)) for part in parts) + len(text) * len(parts))
+        elif name == "replace" and len(arguments) > 1:
+            self._check_size(len(text) + text.count(str(arguments[0])) * len(str(arguments[1])))
+
+    def _limited(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A filter whose result can be longer than its input, with its size known before it is made."""
+        is_join = function.__name__.endswith("join")
+
+        def checked(first: Any, value: Any, *rest: Any, **named: Any) -> Any:
+            if is_join:
+                value = list(value)
+                glue = rest[0] if rest else named.get("d", "")
+                self._check_growth("join", str(glue), [value])
+            else:
+                old, new = (*rest, named.get("old", ""), named.get("new", ""))[:2]
+                self._check_growth("replace", str(value), [old, new])
+            return function(first, value, *rest, **named)
+
+        # What jinja2 passes first (the environment or its state) is marked on the function itself.
+        for mark, kind in vars(function).items():
+            setattr(checked, mark, kind)
+        return checked
+
+
+def _raise_exception(message: object = "") -> Any:
+    raise TemplateRefusedError(f"the template raised: {message}")
+
+
+def _to_json(value: Any, indent: int | None = None, **_: Any) -> str:
+    if indent is not None and not 0 <= int(indent) <= _NESTED:
+        raise TemplateRefusedError("a template may not indent that far")
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _indent(value: Any, width: int = 4, first: bool = False, blank: bool = False) -> str:
+    if not isinstance(width, int) or not 0 <= width <= _NESTED:
+        raise TemplateRefusedError("a template may not indent that far")
+    return "".join(_indented(str(value), " " * width, first, blank))
+
+
+def _indented(text: str, space: str, first: bool, blank: bool) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        yield (space if (number or first) and (blank or line.strip()) else "") + line

@@ -1,0 +1,112 @@
+"""The tokenizer folder as the audit needs it: template, tokenizer, control tokens and the token that ends a turn."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError
+from assay.mixes.templates import ChatTemplate
+from assay.names import shown
+from assay.teacher.prompts import chat_template_of
+
+_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """SHA-256 (hex) of `tokenizer.json` and of the chat template's text; null where there is none."""
+
+    tokenizer_sha256: str | None
+    template_sha256: str | None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a mask can be audited with it at all."""
+        return self.tokenizer_sha256 is not None and self.template_sha256 is not None
+
+
+def identity_of(folder: Path) -> Identity:
+    """Hash what lies in a tokenizer folder; raises AssayError when a file is there and cannot be read."""
+    path = folder / "tokenizer.json"
+    template = chat_template_of(folder)
+    try:
+        tokenizer = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    except OSError as error:
+        raise AssayError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+    hashed = None if template is None else hashlib.sha256(template.encode("utf-8", "surrogatepass")).hexdigest()
+    return Identity(tokenizer, hashed)
+
+
+class AuditTokenizer:
+    """A tokenizer with its chat template, control tokens and stop token."""
+
+    def __init__(self, document: dict[str, Any], template: str, named_tokens: dict[str, str]) -> None:
+        """Take the `tokenizer.json` document, the template's source, and the texts of `eos_token` and the like.
+
+        Raises AssayError when the library refuses the document.
+        """
+        # Every process of the pool has a core of its own; threads inside it would only get in the way.
+        os.environ["TOKENIZERS_PARALLELISM"] = "false"
+        from tokenizers import Tokenizer
+
+        # A published file may cut or fill what it is given, and its post-processor trims offsets; the audit adds no
+        # special tokens and needs every character's place.
+        plain = {**document, "truncation": None, "padding": None, "post_processor": None}
+        try:
+            self._tokenizer = Tokenizer.from_str(json.dumps(plain, ensure_ascii=False))
+        except Exception as error:  # the library raises nothing more precise
+            raise AssayError(f"the tokenizer cannot be read: {error}") from None
+        self.template = ChatTemplate(template, named_tokens)
+        self.stop_token = named_tokens.get("eos_token")
+        added = [token for token in document.get("added_tokens") or [] if token.get("special")]
+        control = sorted((str(token["content"]) for token in added if token.get("content")), key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, control))) if control else None
+        self.control_ids = frozenset(
+            int(token["id"]) for token in added if not (token.get("normalized") or token.get("lstrip"))
+        )
+        self.stop_id = self._tokenizer.token_to_id(self.stop_token) if self.stop_token else None
+
+    def encode(self, text: str) -> Any:
+        """Return the library's encoding of a rendered conversation, with offsets and without added special tokens."""
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def decode(self, identifiers: Sequence[int]) -> str:
+        """Return the text of token ids, special tokens included."""
+        return str(self._tokenizer.decode(list(identifiers), skip_special_tokens=False))
+
+    def token(self, identifier: int) -> str:
+        """Return a token as the vocabulary writes it."""
+        return str(self._tokenizer.id_to_token(identifier))
+
+    def n_control_tokens(self, text: str) -> int:
+        """Count the control tokens that a text would turn into when it is encoded as part of a conversation."""
+        return sum(1 for _ in self._control.finditer(text)) if self._control else 0
+
+
+@lru_cache(maxsize=2)
+def load(folder: Path, identity: Identity) -> AuditTokenizer:
+    """Load a complete tokenizer folder; `identity` makes sure that a changed file is loaded again."""
+    path, settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    try:
+        document = json.loads(path.read_bytes())
+        settings = json.loads(settings_path.read_bytes()) if settings_path.is_file() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise AssayError(f"the tokenizer folder {shown(folder)} cannot be read: {error}") from None
+    if not isinstance(document, dict) or not isinstance(settings, dict):
+        raise AssayError(f"the tokenizer folder {shown(folder)} does not hold JSON objects")
+    named = {}
+    for name in _NAMED_TOKENS:
+        token = settings.get(name)
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str):
+            named[name] = content
+    template = chat_template_of(folder)
+    if template is None:
+        raise AssayError(f"the tokenizer folder {shown(folder)} has no chat template")
+    return AuditTokenizer(document, template, named)
