@@ -23,6 +23,7 @@ int_mix_texts as (
         messages.row_id,
         messages.message_index,
         messages.role,
+        messages.train,
         coalesce(duel_messages.content, '') as content,
         messages.text_artifact_id,
         messages.text_line
@@ -40,6 +41,7 @@ int_mix_texts as (
         messages.row_id,
         messages.message_index,
         messages.role,
+        messages.train,
         coalesce(mini_messages.content, '') as content,
         messages.text_artifact_id,
         messages.text_line

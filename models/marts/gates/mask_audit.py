@@ -1,6 +1,7 @@
 """Proves the mask of every candidate row with the tokenizer and the chat template of the raw tree."""
 
 from assay.mixes.step import audit_step
+from assay.mixes.tokenizer import tokenizer_folder
 
 
 def model(dbt, session):
@@ -10,7 +11,7 @@ def model(dbt, session):
     return audit_step(
         session,
         dbt.config.get("landing"),
-        dbt.config.get("raw_root"),
+        tokenizer_folder(dbt.config.get("tokenizer"), dbt.config.get("raw_root")),
         int(dbt.config.get("max_row_tokens")),
         dbt.ref("int_mix_candidate_rows"),
         dbt.ref("int_mix_candidate_messages"),

@@ -1,4 +1,4 @@
-"""Does a trainer that masks by message train exactly the turns it should? (exports.md 3; input pack 1 to 6)
+"""Does a trainer that masks by message train exactly the turns it should? (contract: exports, 3)
 
 Every row is rendered with the chat template and encoded; the label span of each trained turn is found and decoded
 again. Where a turn stands in the rendered text is asked of the template itself: the same conversation is rendered once
@@ -15,7 +15,7 @@ from assay.mixes.tokenizer import AuditTokenizer
 from assay.validator.chat_templates import TemplateRefusedError
 
 LONGEST_CHARACTERS = 2_000_000
-"""A rendered row longer than this is refused unread: no context holds it, and one word of that length takes minutes to encode."""
+"""A longer rendered row is refused unread: no context holds it, and one word of that length takes minutes to encode."""
 
 _CONTEXT_TOKENS = 4
 _MARKS, _N_MARKS = 0xE000, 6400

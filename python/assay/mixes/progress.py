@@ -23,7 +23,7 @@ class Progress:
         """Open the terminal, since a step's own standard error is read by the build."""
         if self._shows:
             try:
-                self._stream = open("/dev/tty", "w", encoding="utf-8")  # noqa: SIM115, PTH123 - closed on exit
+                self._stream = open("/dev/tty", "w", encoding="utf-8")  # noqa: PTH123 - closed on exit
             except OSError:
                 self._stream = None
         return self

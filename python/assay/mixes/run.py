@@ -22,6 +22,7 @@ from assay.mixes.audit import Message, RowAudit, RowRequest, audit_conversation,
 from assay.mixes.progress import Progress
 from assay.mixes.texts import Block, Place, conversations
 from assay.mixes.tokenizer import Identity, identity_of, load
+from assay.names import shown
 from assay.writing import whole
 
 ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
@@ -103,19 +104,20 @@ class Done:
 
 @dataclass(frozen=True)
 class Report:
-    """What an audit of all rows took: rows audited and found again, tokens encoded, wall seconds."""
+    """What an audit of all rows took: rows audited and found again, tokens encoded, wall seconds; and the tokenizer."""
 
     n_audited: int
     n_found: int
     n_tokens: int
     seconds: float
+    tokenizer: str
 
     def sentence(self) -> str:
         """One line for a person."""
         rate = f"{self.n_tokens / self.seconds:,.0f} tokens/s" if self.seconds > 0 else "no time at all"
         return (
             f"Mask audit: {self.n_audited:,} rows of {self.n_tokens:,} tokens in {self.seconds:.1f} s ({rate}); "
-            f"{self.n_found:,} rows known from before"
+            f"{self.n_found:,} rows known from before; tokenizer: {shown(self.tokenizer)}"
         )
 
 
@@ -124,9 +126,10 @@ def audit_tree(
 ) -> Report:
     """Bring `mix_audit_rows` and `mix_audit_turns` below `landing` to what the rows say.
 
-    `rows` is a parquet file with a row a candidate row: mix, row_id, text_source, text_artifact_id, text_line, text_side,
-    message_indexes, trained (both: indexes of landed messages). Results are found again by content: the same messages under the same mask, tokenizer,
-    template, limit and code. Without a tokenizer or a template every verdict is unknown.
+    `rows` is a parquet file with a row a candidate row: mix, row_id, text_source, text_artifact_id, text_line,
+    text_side, message_indexes, trained (both: indexes of landed messages). Results are found again by content: the
+    same messages under the same mask, tokenizer, template, limit and code. Without a tokenizer or a template every
+    verdict is unknown.
     """
     started = time.monotonic()
     identity = identity_of(tokenizer)
@@ -153,7 +156,8 @@ def audit_tree(
         for path in (landing / table).iterdir():
             if path.name not in stems:
                 path.unlink()
-    return Report(done[0], done[1], done[2], time.monotonic() - started)
+    named = str(tokenizer) if identity.is_complete else "none"
+    return Report(done[0], done[1], done[2], time.monotonic() - started, named)
 
 
 def _fingerprint(identity: Identity, max_row_tokens: int) -> str:

@@ -1,89 +1,192 @@
-"""The mask audit as a build runs it: in a process of its own, with its result as views of the warehouse."""
+"""The mask audit and the export as a build runs them: in a process of its own, between tables of the warehouse."""
 
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from assay.artifactwise import writing
 from assay.errors import AssayError
+from assay.exporting import FILES, files_table, inputs_sha256, rules_json
 from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
+from assay.mixes.export import FOLDER, Written, export_mixes
 from assay.mixes.progress import is_watched
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
 
 INPUT_FOLDER = "mix_input"
-REPORT_FILE = "mix_audit.json"
+AUDIT_REPORT, EXPORT_REPORT = "mix_audit.json", "mix_export.json"
+SOURCES = ("sn97", "mini_coder", "tokenizer")
 _LISTED = """
-    select
-        mix,
-        row_id,
-        list(text_message_index order by message_index) as message_indexes,
-        coalesce(list(text_message_index order by message_index) filter (where train), []) as trained
-    from messages
-    group by mix, row_id
+    list(text_message_index order by message_index) as message_indexes,
+    coalesce(list(text_message_index order by message_index) filter (where train), []) as trained
+"""
+_TURNS = """
+    list(
+        {
+            'message_index': message_index,
+            'turn': turn,
+            'credit': credit,
+            'tags': coalesce(tags, []),
+            'is_recovery': is_recovery,
+            'command_kind': command_kind
+        }
+        order by message_index
+    ) as turns
+"""
+_EXPORTED = """
+    mix, mix_position, row_id, row_order, split, weight, n_tokens, n_trained_tokens, in_final_v1, in_final_v2,
+    text_source, text_artifact_id, text_line, text_side
+"""
+_AUDITED = """
+    row_id as id, mix, verdict, reason, n_characters, n_tokens, n_trained_turns, n_trained_tokens, stop_token_in_span,
+    n_boundary_merges, n_injected_tokens, over_limit, tokenizer_sha256, template_sha256,
+    coalesce(is_exported, false) as is_exported,
+    coalesce(turns, []) as turns
+"""
+_AUDITED_TURNS = """
+    list(
+        {
+            'message_index': message_index,
+            'first_token': first_token,
+            'end_token': end_token,
+            'stop_token_in_span': stop_token_in_span,
+            'decoded_equal': decoded_equal,
+            'verdict': verdict,
+            'reason': reason
+        }
+        order by message_index
+    ) as turns
 """
 
 
 def audit_step(
     session: duckdb.DuckDBPyConnection,
     landing: str,
-    raw_root: str,
+    tokenizer: Path,
     max_row_tokens: int,
     rows: duckdb.DuckDBPyRelation,
     messages: duckdb.DuckDBPyRelation,
 ) -> duckdb.DuckDBPyRelation:
-    """Audit the candidate rows with the tokenizer below `raw_root` and return the verdicts, one a row.
+    """Audit the candidate rows with a tokenizer folder and return the verdicts, one a row.
 
     `rows` has mix, row_id, text_source, text_artifact_id, text_line, text_side; `messages` mix, row_id, message_index,
     text_message_index, train. A fault is left in the warehouse; the result is then empty.
     """
-    path = Path(landing) / INPUT_FOLDER / "candidates.parquet"
-    report = Path(landing) / REPORT_FILE
-    request = {
-        "rows": str(path),
+    key = "mix, row_id, text_source, text_artifact_id, text_line, text_side"
+    listed = messages.aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
+    joined = rows.project(key).set_alias("candidates").join(listed.set_alias("listed"), "mix, row_id")
+    request = {"step": "audit", "tokenizer": str(tokenizer), "max_row_tokens": max_row_tokens}
+    report = _run(session, landing, request, {"rows": joined}, AUDIT_REPORT)
+    if report is None:
+        return session.from_arrow(ROWS.empty_table())
+    print(report["sentence"])
+    publish(session, landing, OUTPUTS)
+    return session.sql(f"select * from {SCHEMA}.{ROWS_TABLE} order by mix, row_id")
+
+
+def export_step(
+    session: duckdb.DuckDBPyConnection,
+    landing: str,
+    exports: str,
+    tables: Mapping[str, duckdb.DuckDBPyRelation],
+    settings: Mapping[str, Any],
+) -> duckdb.DuckDBPyRelation:
+    """Write the mixes below `exports`/mixes and return the table of `FILES`.
+
+    `tables` are mix_rows, mix_turns, candidate_rows, candidate_messages, mask_audit, mask_audit_turns, mix_plan and
+    artifacts; `settings` are named in the table beside the plan. A fault is left in the warehouse; the result is then
+    empty, and files of an earlier build stay as they were.
+    """
+    listed = tables["candidate_messages"].aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
+    turns = tables["mix_turns"].filter("train").aggregate(f"mix, row_id, {_TURNS}", "mix, row_id")
+    rows = tables["mix_rows"].project(_EXPORTED).set_alias("mix_rows")
+    joined = rows.join(listed.set_alias("listed"), "mix, row_id").join(turns.set_alias("turns"), "mix, row_id")
+    plan = tables["mix_plan"].order("position").to_arrow_table().to_pylist()
+    request = {"step": "export", "exports": exports, "mixes": [row["mix"] for row in plan]}
+    report = _run(session, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
+    if report is None:
+        return session.from_arrow(FILES.empty_table())
+    used = tables["mask_audit"].aggregate("max(tokenizer_sha256), max(template_sha256)").fetchall()[0]
+    rules = rules_json({"mix_plan": plan, "tokenizer_sha256": used[0], "template_sha256": used[1], **settings})
+    inputs = inputs_sha256(tables["artifacts"], SOURCES)
+    written = [Written(**file) for file in report["files"]]
+    listing = [(f"{FOLDER}/{file.name}", file.n_bytes, file.sha256, file.n_rows, rules, inputs) for file in written]
+    return session.from_arrow(files_table(listing))
+
+
+def _audited(tables: Mapping[str, duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRelation:
+    """The lines of `mask_audit.jsonl`, in the order of the candidates."""
+    key = "mix, row_id"
+    order = tables["candidate_rows"].project("mix, row_id, mix_position, row_order").set_alias("ordered")
+    exported = tables["mix_rows"].project("mix, row_id, true as is_exported").set_alias("exported")
+    turns = tables["mask_audit_turns"].aggregate(f"{key}, {_AUDITED_TURNS}", key).set_alias("turns")
+    return (
+        order.join(tables["mask_audit"].set_alias("audited"), key)
+        .join(exported, key, how="left")
+        .join(turns, key, how="left")
+        .order("mix_position, row_order")
+        .project(_AUDITED)
+    )
+
+
+def _run(
+    session: duckdb.DuckDBPyConnection,
+    landing: str,
+    request: Mapping[str, Any],
+    inputs: Mapping[str, duckdb.DuckDBPyRelation],
+    report_name: str,
+) -> dict[str, Any] | None:
+    """Hand the inputs over as files, run a step in a process of its own and return its report.
+
+    A fault is left in the warehouse; the result is then null.
+    """
+    folder, report = Path(landing) / INPUT_FOLDER, Path(landing) / report_name
+    paths = {name: folder / f"{request['step']}_{name}.parquet" for name in inputs}
+    asked = {
+        **request,
         "landing": landing,
-        "tokenizer": str(Path(raw_root) / "tokenizer"),
-        "max_row_tokens": max_row_tokens,
+        "inputs": {name: str(path) for name, path in paths.items()},
+        "report": str(report),
         "workers": int(os.environ.get("ASSAY_THREADS") or 0) or None,
         "watched": is_watched(),
     }
     try:
         with writing(Path(landing)):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             report.unlink(missing_ok=True)
-            listed = messages.query("messages", _LISTED)
-            key = "mix, row_id, text_source, text_artifact_id, text_line, text_side"
-            joined = rows.project(key).set_alias("candidates").join(listed.set_alias("listed"), "mix, row_id")
-            joined.write_parquet(str(path), compression="zstd")
-        fault = run_apart(["-m", "assay.mixes.step"], json.dumps(request))
+            for name, relation in inputs.items():
+                relation.write_parquet(str(paths[name]), compression="zstd")
+        fault = run_apart(["-m", "assay.mixes.step"], json.dumps(asked))
     except AssayError as error:
         fault = str(error)
     leave_fault(session, fault)
     if fault is not None:
-        return session.from_arrow(ROWS.empty_table())
-    print(json.loads(report.read_text(encoding="utf-8"))["sentence"])
-    publish(session, landing, OUTPUTS)
-    return session.sql(f"select * from {SCHEMA}.{ROWS_TABLE} order by mix, row_id")
+        return None
+    said: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    return said
 
 
 def main() -> int:
     """Do what the request on standard input says; a fault is one sentence on standard error."""
     request = json.load(sys.stdin)
     landing = Path(request["landing"])
+    inputs = {name: Path(path) for name, path in request["inputs"].items()}
+    shared = (request["workers"], request["watched"])
     try:
-        report = audit_tree(
-            Path(request["rows"]),
-            landing,
-            Path(request["tokenizer"]),
-            request["max_row_tokens"],
-            request["workers"],
-            request["watched"],
-        )
+        if request["step"] == "audit":
+            tokenizer, limit = Path(request["tokenizer"]), request["max_row_tokens"]
+            audited = audit_tree(inputs["rows"], landing, tokenizer, limit, *shared)
+            said: dict[str, Any] = {**vars(audited), "sentence": audited.sentence()}
+        else:
+            exports, mixes = Path(request["exports"]), request["mixes"]
+            written = export_mixes(inputs["rows"], inputs["audit"], landing, exports, mixes, *shared)
+            said = {"files": [vars(file) for file in written]}
         with writing(landing):
-            said = {**vars(report), "sentence": report.sentence()}
-            (landing / REPORT_FILE).write_text(json.dumps(said), encoding="utf-8")
+            Path(request["report"]).write_text(json.dumps(said), encoding="utf-8")
     except (AssayError, ValueError) as error:
         print(f"assay: {error}", file=sys.stderr)
         return 2

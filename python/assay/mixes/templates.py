@@ -1,4 +1,4 @@
-"""Rendering any published chat template, in a sandbox that also counts what the template does (exports.md, 3a).
+"""Rendering any published chat template, in a sandbox that also counts what the template does (contract: exports, 3a).
 
 `assay.validator.chat_templates` renders what a validator's own templates need and refuses every other construct. The
 templates of models that people train use more of the language: macros, loops over tools, lists they build. Here all of
@@ -157,9 +157,9 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def prepared(self, source: str) -> Template:
         tree = self.parse(source)
-        for name in tree.find_all((nodes.Name, nodes.Macro)):
-            if name.name in (_TICK, _JOIN):
-                raise TemplateRefusedError(f"a template may not use the name {name.name}")
+        named: Iterator[Any] = tree.find_all((nodes.Name, nodes.Macro))
+        if any(node.name in (_TICK, _JOIN) for node in named):
+            raise TemplateRefusedError(f"a template may not use the names {_TICK} and {_JOIN}")
         if any(True for _ in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))):
             raise TemplateRefusedError("a template may not take in another one")
         # jinja2 compiles a tree as well as a source; only its types do not say so.
@@ -177,7 +177,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         # A format can ask for any width; without its wrapper it is one of the methods that are not allowed.
         return None
 
-    def call(self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - as in jinja2
+    def call(self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         owner, name = getattr(__obj, "__self__", None), getattr(__obj, "__name__", "")
         if isinstance(owner, str) and name in ("join", "replace"):
             self._check_growth(name, owner, args)

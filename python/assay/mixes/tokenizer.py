@@ -15,6 +15,9 @@ from assay.mixes.templates import ChatTemplate
 from assay.names import shown
 from assay.teacher.prompts import chat_template_of
 
+BUNDLED = Path("tests/fixtures/raw/tokenizer")
+"""Below the project's folder, where a build runs; small, and of no model."""
+
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 
 
@@ -29,6 +32,17 @@ class Identity:
     def is_complete(self) -> bool:
         """Whether a mask can be audited with it at all."""
         return self.tokenizer_sha256 is not None and self.template_sha256 is not None
+
+
+def tokenizer_folder(setting: str, raw_root: str) -> Path:
+    """The tokenizer folder of a build: the setting where there is one, else that of the raw tree, else the bundled one.
+
+    Whoever trains another model sets it to that model's; the audit's tables name the hash of what was used.
+    """
+    if setting:
+        return Path(setting)
+    own = Path(raw_root) / "tokenizer"
+    return own if (own / "tokenizer.json").is_file() else BUNDLED
 
 
 def identity_of(folder: Path) -> Identity:
@@ -62,6 +76,7 @@ class AuditTokenizer:
             self._tokenizer = Tokenizer.from_str(json.dumps(plain, ensure_ascii=False))
         except Exception as error:  # the library raises nothing more precise
             raise AssayError(f"the tokenizer cannot be read: {error}") from None
+        self.template_source, self.named_tokens = template, dict(named_tokens)
         self.template = ChatTemplate(template, named_tokens)
         self.stop_token = named_tokens.get("eos_token")
         added = [token for token in document.get("added_tokens") or [] if token.get("special")]

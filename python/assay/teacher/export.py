@@ -1,8 +1,6 @@
 """The teacher set as files: parquet, JSON lines and a card (contract sn120 C.7, C.8)."""
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pyarrow.parquet as pq
 
 from assay.artifactwise import writing
 from assay.errors import AssayError
+from assay.exporting import FILES, files_table, inputs_sha256, json_line, rules_json, size_and_hash
 from assay.landing.step import leave_fault
 from assay.teacher.card import card
 from assay.validator.rollouts import split_rollout, thought_with_cue
@@ -51,26 +50,6 @@ ROWS = pa.schema(
     ]
 )
 """Columns of the files: those of the seed's set, then where a row comes from and what to know of it."""
-
-FILES = pa.schema(
-    [
-        ("file", pa.string()),
-        ("bytes", pa.int64()),
-        ("sha256", pa.string()),
-        ("n_rows", pa.int64()),
-        ("rules", pa.string()),
-        ("inputs_sha256", pa.string()),
-    ]
-)
-
-# A line of JSON stays one line for readers that also break lines at these.
-_LINE_BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
-
-
-def json_line(row: Mapping[str, Any]) -> str:
-    """Return a row as one line of JSON with its line end. Raises ValueError for a number JSON does not have."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) + "\n"
-
 
 def check_round_trip(row: Mapping[str, Any], cue: str) -> None:
     """Raise AssayError unless the validator's rule gives thought with cue, and action, back from the completion."""
@@ -129,7 +108,7 @@ def export_step(
     try:
         with writing(Path(exports)):
             folder.mkdir(parents=True, exist_ok=True)
-            inputs = _inputs_sha256(tables["artifacts"])
+            inputs = inputs_sha256(tables["artifacts"], ("sn120", "tokenizer"))
             facts = {
                 name: relation.order("all").to_arrow_table().to_pylist()
                 for name, relation in tables.items()
@@ -145,26 +124,7 @@ def export_step(
         leave_fault(session, str(error))
         return session.from_arrow(FILES.empty_table())
     leave_fault(session, None)
-    rules = json.dumps(dict(settings), sort_keys=True, ensure_ascii=False)
+    rules = rules_json(settings)
     written = [("README.md", 0), ("sft_rows.jsonl", n_rows), ("sft_rows.parquet", n_rows)]
-    listed = [(f"{FOLDER}/{name}", *_size_and_hash(folder / name), count, rules, inputs) for name, count in written]
-    return session.from_arrow(_table(listed))
-
-
-def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True))
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, FILES, strict=True)], schema=FILES)
-
-
-def _size_and_hash(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return path.stat().st_size, digest
-
-
-def _inputs_sha256(artifacts: duckdb.DuckDBPyRelation) -> str:
-    digest = hashlib.sha256()
-    named = artifacts.filter("source in ('sn120', 'tokenizer')").project("artifact_id, sha256").order("artifact_id")
-    for artifact_id, sha256 in named.fetchall():
-        digest.update(f"{artifact_id}\t{sha256}\n".encode())
-    return digest.hexdigest()
+    listed = [(f"{FOLDER}/{name}", *size_and_hash(folder / name), count, rules, inputs) for name, count in written]
+    return session.from_arrow(files_table(listed))

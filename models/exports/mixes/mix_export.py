@@ -1,0 +1,27 @@
+"""Writes the training mixes below the exports folder, in export order, and lists the files it wrote."""
+
+from assay.mixes.step import export_step
+
+
+def model(dbt, session):
+    """Stream the rows into their files; a fault is left for the post-hook, which says it in one sentence."""
+    dbt.config(materialized="table", schema="exports")
+    tables = {
+        "mix_rows": dbt.ref("mix_rows"),
+        "mix_turns": dbt.ref("mix_turns"),
+        "candidate_rows": dbt.ref("int_mix_candidate_rows"),
+        "candidate_messages": dbt.ref("int_mix_candidate_messages"),
+        "mask_audit": dbt.ref("mask_audit"),
+        "mask_audit_turns": dbt.ref("mask_audit_turns"),
+        "mix_plan": dbt.ref("mix_plan"),
+        "artifacts": dbt.ref("artifacts"),
+    }
+    # What must not be is asked of the tables before anything is written.
+    dbt.ref("row_gates")
+    dbt.ref("drop_ledger")
+    settings = {
+        "max_row_tokens": dbt.config.get("max_row_tokens"),
+        "drop_contaminated": dbt.config.get("drop_contaminated"),
+        "ruleset": dbt.config.get("ruleset"),
+    }
+    return export_step(session, dbt.config.get("landing"), dbt.config.get("exports"), tables, settings)

@@ -1,0 +1,163 @@
+"""`assay export`: an exported mix in the form that a trainer reads, with the configuration to read it by."""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import AssayError
+from assay.mixes.export import AUDIT_FILE, FOLDER, SPLITS
+from assay.mixes.formats import FORMATS
+from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, training_template
+from assay.mixes.rows import RowRecord, decoded, encoded, lines_of
+from assay.mixes.tokenizer import AuditTokenizer, Identity, identity_of, load, tokenizer_folder
+from assay.names import shown
+from assay.writing import whole, writing
+
+FORMATS_FOLDER = "formats"
+_ROWS_A_GROUP = 256
+DEFAULT_MAX_ROW_TOKENS = 32_768
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--mix", required=True, help="which mix, or final_v1, final_v2")
+    parser.add_argument("--format", required=True, help=f"for which trainer: {', '.join(FORMATS)}")
+    parser.add_argument("--out", type=Path, help="the file to write (default: below mixes/formats of the exports)")
+    parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="rows of one split alone")
+    parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
+    parser.add_argument("--tokenizer", help="folder of the tokenizer that proved the masks (default: as in a build)")
+    parser.add_argument("--max-row-tokens", type=int, default=DEFAULT_MAX_ROW_TOKENS, help="for the configuration")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the rows, the configuration beside them, and say how many rows became how many."""
+    made = FORMATS.get(arguments.format)
+    if made is None:
+        raise AssayError(f"no format is called {shown(arguments.format)}; there are {', '.join(FORMATS)}")
+    exports = arguments.exports or Path(os.environ.get("ASSAY_EXPORTS") or "exports")
+    source = mix_file(exports, arguments.mix)
+    raw_root = os.environ.get("ASSAY_RAW_ROOT") or "tests/fixtures/raw"
+    folder = tokenizer_folder(arguments.tokenizer or os.environ.get("ASSAY_TOKENIZER") or "", raw_root)
+    tokenizer = audited_tokenizer(exports, folder)
+    marked = "" if arguments.split == "all" else f".{arguments.split}"
+    default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
+    target: Path = arguments.out or default
+    if target.resolve() == source.resolve():
+        raise AssayError(f"{shown(target)} is the mix itself: name another file with --out")
+    n_rows, n_written, unfit = write_format(made, source, target, arguments, tokenizer)
+    grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
+    print(f"{n_rows:,} rows became {n_written:,} rows in {shown(target)}{grown}")
+    for reason, count in sorted(unfit.items()):
+        print(f"{count:,} rows were left out, since {made.name} cannot read them: {shown(reason)}", file=sys.stderr)
+    return 0
+
+
+def mix_file(exports: Path, mix: str) -> Path:
+    """The canonical file of a mix. Raises AssayError when it, or any mix, is not there."""
+    known = sorted(path.stem for path in (exports / FOLDER).glob("*.jsonl") if path.name != AUDIT_FILE)
+    if not known:
+        raise AssayError(
+            f"no mixes were exported below {shown(exports)}: run `dbt build`, or name the folder (--exports)"
+        )
+    if mix not in known:
+        raise AssayError(f"no mix is called {shown(mix)}; there are {', '.join(map(shown, known))}")
+    return exports / FOLDER / f"{mix}.jsonl"
+
+
+def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
+    """The tokenizer of the folder. Raises AssayError when the masks were proven with another one."""
+    identity = identity_of(folder)
+    if not identity.is_complete:
+        raise AssayError(f"{shown(folder)} holds no tokenizer with a chat template: name one with --tokenizer")
+    first = next(lines_of(exports / FOLDER / AUDIT_FILE), None) if (exports / FOLDER / AUDIT_FILE).is_file() else None
+    if first is not None:
+        said = msgspec.json.decode(first, type=dict[str, object])
+        used = Identity(
+            *(None if said.get(n) is None else str(said[n]) for n in ("tokenizer_sha256", "template_sha256"))
+        )
+        if used.is_complete and used != identity:
+            raise AssayError(
+                f"the masks below {shown(exports)} were proven with another tokenizer or template than "
+                f"{shown(folder)}: name that one with --tokenizer, or build again with this one"
+            )
+    return load(folder, identity)
+
+
+def write_format(
+    made: Format, source: Path, target: Path, arguments: argparse.Namespace, tokenizer: AuditTokenizer
+) -> tuple[int, int, Counter[str]]:
+    """Write a mix in a format and its configuration beside it; both or none.
+
+    Returns the rows read, the rows written, and how many were left out for which reason.
+    """
+    template = None
+    unfit: Counter[str] = Counter()
+    if made.masks_generation_prompt:
+        try:
+            template = training_template(tokenizer.template_source, tokenizer)
+        except UnfitRowError as error:
+            print(f"assay: {made.name} may mask the start of every reply: {error}", file=sys.stderr)
+    template_path = target.with_name(f"{target.name}.chat_template.jinja")
+    setting = Setting(
+        tokenizer=tokenizer,
+        data_file=target.name,
+        dataset_name=f"assay_{arguments.mix}",
+        max_row_tokens=arguments.max_row_tokens,
+        template_file=None if template is None else template_path.name,
+    )
+    names = [target, target.with_name(f"{target.name}.config{made.snippet_ending}")]
+    counts = [0, 0]
+
+    def made_rows() -> Iterator[Row]:
+        for line in lines_of(source):
+            row = _row(line, source)
+            if arguments.split not in ("all", row.train_meta.split):
+                continue
+            counts[0] += 1
+            try:
+                found = list(made.rows(row, setting))
+            except UnfitRowError as error:
+                unfit[str(error)] += 1
+                continue
+            counts[1] += len(found)
+            yield from found
+
+    with writing(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole(*names, *([] if template is None else [template_path])) as parts:
+            _write_rows(made, made_rows(), parts[0])
+            parts[1].write_text(made.snippet(setting), encoding="utf-8", newline="\n")
+            if template is not None:
+                parts[2].write_text(template, encoding="utf-8", newline="\n")
+    return counts[0], counts[1], unfit
+
+
+def _row(line: bytes, source: Path) -> RowRecord:
+    try:
+        return decoded(line)
+    except msgspec.MsgspecError as error:
+        raise AssayError(f"{shown(source)} holds a line that is no row of a mix: {error}") from None
+
+
+def _write_rows(made: Format, rows: Iterator[Row], path: Path) -> None:
+    if made.schema is None:
+        with path.open("wb", buffering=1 << 20) as file:
+            for row in rows:
+                file.write(encoded(row) + b"\n")
+        return
+    with pq.ParquetWriter(path, made.schema, compression="zstd", compression_level=1) as table:
+        group: list[Row] = []
+        for row in rows:
+            group.append(row)
+            if len(group) == _ROWS_A_GROUP:
+                table.write_table(pa.Table.from_pylist(group, schema=made.schema))
+                group = []
+        if group:
+            table.write_table(pa.Table.from_pylist(group, schema=made.schema))

@@ -1,0 +1,271 @@
+"""Mixes as files: every row's line is made beside its text, in a pool of processes, then lines are put in order.
+
+Two passes, both in bounded memory. First, for every block of landed lines, the lines of the rows that are cut from it,
+in a file of its own. Second, for every mix, those lines in export order: copied, hashed, and written as parquet too.
+What a file holds depends on the rows alone, not on how many processes made it.
+"""
+
+import hashlib
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow.parquet as pq
+
+from assay.artifactwise import each, writing
+from assay.errors import AssayError
+from assay.exporting import size_and_hash
+from assay.mixes.progress import Progress
+from assay.mixes.rows import RowEncoder, RowFile, decoded, encoded
+from assay.mixes.texts import Block, Place, conversations
+from assay.writing import whole
+
+FOLDER = "mixes"
+PARTS_FOLDER = ".parts"
+AUDIT_FILE = "mask_audit.jsonl"
+FINALS = ("final_v1", "final_v2")
+SPLITS = ("train", "validation")
+_ALONE_ROWS = 64
+_READ_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class ExportRow:
+    """A row of a mix: its key and place, the files it is in, the landed messages it holds, and its metadata."""
+
+    mix: str
+    row_id: str
+    order: tuple[int, int]
+    finals: tuple[str, ...]
+    place: Place
+    message_indexes: tuple[int, ...]
+    meta: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where the line of a row stands: its place in the order of exports, its file, offset and length in bytes."""
+
+    order: tuple[int, int]
+    mix: str
+    finals: tuple[str, ...]
+    part: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """A finished file: its name, size, SHA-256 (hex) and number of rows."""
+
+    name: str
+    n_bytes: int
+    sha256: str
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class _BlockTask:
+    landing: Path
+    block: Block
+    rows: tuple[ExportRow, ...]
+    part: Path
+
+
+@dataclass(frozen=True)
+class _MixTask:
+    name: str
+    lines: tuple[Line, ...]
+    parts: Path
+    jsonl: Path
+    parquet: Path
+    splits: tuple[Path, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(line.length for line in self.lines)
+
+
+def file_names(mixes: Sequence[str]) -> list[str]:
+    """The files of the mixes and the finals, in order; each is written even when it has no row."""
+    return [
+        f"{name}{ending}"
+        for name in (*mixes, *FINALS)
+        for ending in (".jsonl", ".parquet", *(f".{split}.parquet" for split in SPLITS))
+    ]
+
+
+def export_mixes(
+    rows: Path,
+    audit: Path,
+    landing: Path,
+    exports: Path,
+    mixes: Sequence[str],
+    workers: int | None = None,
+    watched: bool = False,
+) -> list[Written]:
+    """Write every mix and both finals below `exports`/mixes, and the audit beside them; all of them or none.
+
+    `rows` is a parquet file with a row an exported row: mix, mix_position, row_id, row_order, split, weight, n_tokens,
+    n_trained_tokens, in_final_v1, in_final_v2, text_source, text_artifact_id, text_line, text_side, message_indexes (of
+    landed messages), turns (of `rows.TURN`). `audit` is one with a line of `mask_audit.jsonl` a row, in order.
+    `mixes` are the mixes of the plan in its order. Raises AssayError when a file cannot be written or a text is gone.
+    """
+    folder = exports / FOLDER
+    parts = folder / PARTS_FOLDER
+    names = [*file_names(mixes), AUDIT_FILE]
+    with writing(exports):
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(parts, ignore_errors=True)
+        parts.mkdir()
+    try:
+        blocks = [
+            _BlockTask(landing, block, tuple(cut), parts / f"{block.stem}.jsonl")
+            for block, cut in sorted(_blocks(rows).items())
+        ]
+        n_rows = sum(len(task.rows) for task in blocks)
+        alone = n_rows < _ALONE_ROWS
+        lines: list[Line] = []
+        with Progress("mixes, rows encoded", n_rows, watched) as progress:
+            blocks.sort(key=lambda task: (-len(task.rows), task.block))
+            for task, made in each(blocks, _encode, workers, alone, lambda task: task.block.artifact_id):
+                lines += made
+                progress.add(len(task.rows))
+        lines.sort(key=lambda line: line.order)
+        with writing(exports), whole(*(folder / name for name in names)) as new:
+            paths = dict(zip(names, new, strict=True))
+            tasks = [_mix_task(name, lines, parts, paths) for name in (*mixes, *FINALS)]
+            tasks.sort(key=lambda task: (-task.size, task.name))
+            written: list[Written] = []
+            with Progress("mixes, MB written", sum(task.size for task in tasks) // 1_000_000, watched) as progress:
+                for mix_task, files in each(tasks, _put_in_order, workers, alone, lambda task: task.name):
+                    written += files
+                    progress.add(mix_task.size // 1_000_000)
+            written.append(_write_audit(audit, paths[AUDIT_FILE]))
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+    place = {name: number for number, name in enumerate(names)}
+    return sorted(written, key=lambda file: place[file.name])
+
+
+def _blocks(rows: Path) -> dict[Block, list[ExportRow]]:
+    grouped: dict[Block, list[ExportRow]] = defaultdict(list)
+    for batch in pq.ParquetFile(rows).iter_batches():
+        for row in batch.to_pylist():
+            block = Block.of(row["text_source"], row["text_artifact_id"], row["text_line"])
+            meta = {name: row[name] for name in ("split", "weight", "n_tokens", "n_trained_tokens")}
+            grouped[block].append(
+                ExportRow(
+                    mix=row["mix"],
+                    row_id=row["row_id"],
+                    order=(row["mix_position"], row["row_order"]),
+                    finals=tuple(final for final in FINALS if row[f"in_{final}"]),
+                    place=block.place(row["text_line"], row["text_side"]),
+                    message_indexes=tuple(row["message_indexes"]),
+                    meta={**meta, "turns": row["turns"] or []},
+                )
+            )
+    return grouped
+
+
+def _encode(task: _BlockTask) -> list[Line]:
+    cut: dict[Place, list[ExportRow]] = defaultdict(list)
+    for row in task.rows:
+        cut[row.place].append(row)
+    lines: list[Line] = []
+    offset = 0
+    with writing(task.part.parent), task.part.open("wb", buffering=1 << 20) as part:
+        for place, conversation in conversations(task.landing, task.block, cut):
+            encoder = RowEncoder(conversation)
+            for row in sorted(cut.pop(place), key=lambda row: row.order):
+                if any(index not in conversation for index in row.message_indexes):
+                    raise AssayError(f"a message of row {row.row_id} is gone from the landed files: build again")
+                line = encoder.line(row.row_id, row.mix, row.message_indexes, row.meta)
+                part.write(line)
+                lines.append(Line(row.order, row.mix, row.finals, task.part.name, offset, len(line)))
+                offset += len(line)
+    if cut:
+        gone = min(row.row_id for rows in cut.values() for row in rows)
+        raise AssayError(f"the messages of row {gone} are gone from the landed files: build again")
+    return lines
+
+
+def _mix_task(name: str, lines: Sequence[Line], parts: Path, paths: Mapping[str, Path]) -> _MixTask:
+    held = tuple(line for line in lines if line.mix == name or name in line.finals)
+    splits = tuple(paths[f"{name}.{split}.parquet"] for split in SPLITS)
+    return _MixTask(name, held, parts, paths[f"{name}.jsonl"], paths[f"{name}.parquet"], splits)
+
+
+def _put_in_order(task: _MixTask) -> list[Written]:
+    digest = hashlib.sha256()
+    names = [f"{task.name}{ending}" for ending in (".parquet", *(f".{split}.parquet" for split in SPLITS))]
+    paths = (task.parquet, *task.splits)
+    with writing(task.jsonl.parent):
+        with ExitStack() as stack:
+            lines = stack.enter_context(task.jsonl.open("wb"))
+            table, *by_split = (stack.enter_context(RowFile(path)) for path in paths)
+            places = dict(zip(SPLITS, by_split, strict=True))
+            for data, lengths in _runs(task.lines, task.parts):
+                lines.write(data)
+                digest.update(data)
+                offset = 0
+                for length in lengths:
+                    row = decoded(data[offset : offset + length])
+                    offset += length
+                    table.add(row, length)
+                    if row.train_meta.split in places:
+                        places[row.train_meta.split].add(row, length)
+        counts = [table.n_rows, *(file.n_rows for file in by_split)]
+        written = [Written(f"{task.name}.jsonl", task.jsonl.stat().st_size, digest.hexdigest(), len(task.lines))]
+        for name, path, n_rows in zip(names, paths, counts, strict=True):
+            written.append(Written(name, *size_and_hash(path), n_rows))
+    return written
+
+
+def _runs(lines: Sequence[Line], parts: Path) -> Iterator[tuple[memoryview, list[int]]]:
+    """The bytes of the lines in order, read in stretches that lie together in one part, and each line's length."""
+    opened: tuple[str, BinaryIO] | None = None
+    try:
+        start = 0
+        while start < len(lines):
+            end, size = start + 1, lines[start].length
+            while end < len(lines) and _follows(lines[end - 1], lines[end]) and size < _READ_BYTES:
+                size += lines[end].length
+                end += 1
+            first = lines[start]
+            if opened is None or opened[0] != first.part:
+                if opened is not None:
+                    opened[1].close()
+                opened = (first.part, (parts / first.part).open("rb", buffering=0))
+            data = bytearray(size)
+            opened[1].seek(first.offset)
+            view = memoryview(data)
+            done = 0
+            while done < size:
+                n_read = opened[1].readinto(view[done:])  # type: ignore[attr-defined]  # a raw file
+                if not n_read:
+                    raise AssayError("a part of the export was cut short while it was put together: build again")
+                done += n_read
+            yield view, [line.length for line in lines[start:end]]
+            start = end
+    finally:
+        if opened is not None:
+            opened[1].close()
+
+
+def _follows(before: Line, line: Line) -> bool:
+    return line.part == before.part and line.offset == before.offset + before.length
+
+
+def _write_audit(audit: Path, path: Path) -> Written:
+    n_rows = 0
+    with path.open("wb", buffering=1 << 20) as file:
+        for batch in pq.ParquetFile(audit).iter_batches(batch_size=1024):
+            for row in batch.to_pylist():
+                file.write(encoded(row) + b"\n")
+                n_rows += 1
+    return Written(AUDIT_FILE, *size_and_hash(path), n_rows)

@@ -1,0 +1,28 @@
+"""slime: `step_loss_mask` 0 or 1 on every message; absent would mean 1."""
+
+from collections.abc import Iterator
+
+from assay.mixes.formats.base import Format, Row, Setting, template_note, with_flag
+from assay.mixes.rows import RowRecord
+
+
+def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
+    """One row; only an assistant's mask is asked for, the others carry 0 all the same."""
+    yield {"messages": with_flag(row, "step_loss_mask", 1, 0)}
+
+
+def snippet(setting: Setting) -> str:
+    """Arguments of a training script."""
+    return (
+        f"{template_note(setting)}"
+        "SFT_ARGS=(\n"
+        "  --rollout-function-path slime.rollout.sft_rollout.generate_rollout\n"
+        f"  --prompt-data {setting.data_file}\n"
+        "  --input-key messages\n"
+        "  --loss-type sft_loss\n"
+        "  --disable-compute-advantages-and-returns\n"
+        ")\n"
+    )
+
+
+FORMAT = Format("slime", ".jsonl", ".sh", False, rows, snippet, masks_generation_prompt=True)

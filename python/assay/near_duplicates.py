@@ -1,0 +1,202 @@
+"""Which rows of the mixes say the same, and which must therefore share a split.
+
+Exact duplicates by a hash of the normalised text, near-duplicates by MinHash (5-word shingles, 128 permutations) of the
+trained text and of its context, each for itself; `datasketch` does the hashing and the lookup.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from datasketch import MinHash, MinHashLSH
+
+DUPLICATES = pa.schema(
+    [
+        ("mix", pa.string()),
+        ("row_id", pa.string()),
+        ("row_hash", pa.string()),
+        ("target_hash", pa.string()),
+        ("n_shingles_target", pa.int64()),
+        ("n_shingles_context", pa.int64()),
+        ("near_duplicate_cluster", pa.string()),
+        ("split_group", pa.string()),
+    ]
+)
+"""One row a row of a mix, in order of mix and row id."""
+
+SHINGLE_WORDS = 5
+PERMUTATIONS = 128
+BANDS = (16, 8)
+"""16 bands of 8 find a pair of similarity 0.8 in 95 of 100 cases; what they find beyond that is compared and let go."""
+
+_PIECE = 1 << 20
+_SHINGLES_AT_A_TIME = 1 << 13
+
+Numbers = npt.NDArray[np.uint64]
+
+
+@dataclass
+class _Text:
+    """A text that grows message by message, as the digest of its words and their numbers."""
+
+    digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
+    numbers: list[npt.NDArray[np.uint32]] = field(default_factory=list)
+
+    def add(self, content: str) -> None:
+        for words in words_of(content):
+            encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+            self.digest.update(b" ".join(encoded) + b" ")
+            self.numbers.append(np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded)))
+        self.digest.update(b"\0")
+
+    def shingles(self) -> Numbers:
+        return shingles(np.concatenate(self.numbers) if self.numbers else np.empty(0, np.uint32))
+
+
+def words_of(text: str) -> Iterator[list[str]]:
+    """The words of a text, white space apart, in lists that are never as long as a text may be."""
+    for start in range(0, len(text), _PIECE):
+        words = text[start : start + _PIECE].split()
+        if words:
+            yield words
+
+
+def shingles(words: npt.NDArray[np.uint32]) -> Numbers:
+    """The distinct numbers below 2^32 of every run of 5 words; a shorter text is one shingle, an empty one none."""
+    if not len(words):
+        return np.empty(0, np.uint64)
+    width = min(SHINGLE_WORDS, len(words))
+    mixed = np.zeros(len(words) - width + 1, np.uint64)
+    for place in range(width):
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed += words[place : len(words) - width + 1 + place]
+    return np.unique((mixed ^ (mixed >> np.uint64(29))) & np.uint64(0xFFFFFFFF))
+
+
+def signature(numbers: Numbers) -> MinHash:
+    """The MinHash of a set of shingles, in memory that does not grow with it."""
+    hashed = MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int, scheme="affine32")
+    for start in range(0, len(numbers), _SHINGLES_AT_A_TIME):
+        hashed.update_batch(numbers[start : start + _SHINGLES_AT_A_TIME].tolist())
+    return hashed
+
+
+class Groups:
+    """Disjoint sets of numbered things; every set is named by its smallest member."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._parents: list[int] = []
+
+    def add(self) -> int:
+        """A new thing, alone in its set."""
+        self._parents.append(len(self._parents))
+        return len(self._parents) - 1
+
+    def name(self, thing: int) -> int:
+        """The smallest member of its set."""
+        while self._parents[thing] != thing:
+            self._parents[thing] = self._parents[self._parents[thing]]
+            thing = self._parents[thing]
+        return thing
+
+    def join(self, one: int, other: int) -> None:
+        """Make one set of two."""
+        low, high = sorted((self.name(one), self.name(other)))
+        self._parents[high] = low
+
+
+class _Neighbours:
+    """Finds earlier texts of one kind that are similar, and joins their rows."""
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = similarity
+        self._index = MinHashLSH(num_perm=PERMUTATIONS, params=BANDS)
+        self._signatures: dict[int, MinHash] = {}
+        self._seen: dict[bytes, int] = {}
+
+    def add(self, row: int, hashed: MinHash, groups: Groups) -> None:
+        same = self._seen.setdefault(hashed.hashvalues.tobytes(), row)
+        groups.join(same, row)
+        if same != row:
+            return
+        for other in sorted(self._index.query(hashed)):
+            if groups.name(other) != groups.name(row) and self._is_near(hashed, self._signatures[other]):
+                groups.join(other, row)
+        self._index.insert(row, hashed)
+        self._signatures[row] = hashed
+
+    def _is_near(self, one: MinHash, other: MinHash) -> bool:
+        return bool(one.jaccard(other) >= self._similarity)
+
+
+def duplicate_rows(
+    batches: Iterable[pa.RecordBatch], instances: dict[tuple[str, str], str], similarity: float, fewest_shingles: int
+) -> pa.Table:
+    """Return `DUPLICATES` for rows that come as messages.
+
+    `batches` have the columns mix, row_id, role, train and content; the messages of a row follow each other in order.
+    `instances` gives the task of every (mix, row_id). Two texts are near when their estimated Jaccard similarity is at
+    least `similarity`; one of fewer than `fewest_shingles` shingles is near to nothing, since a short command has many
+    owners. A `split_group` holds whatever is linked by a task, an exact duplicate or a near-duplicate cluster; groups
+    and clusters are named by their first row. The result does not depend on the order of the rows.
+    """
+    keys: list[tuple[str, str]] = []
+    facts: list[tuple[str, str, int, int]] = []
+    clusters, splits = Groups(), Groups()
+    kinds = (_Neighbours(similarity), _Neighbours(similarity))
+    firsts: dict[str, int] = {}
+    for key, messages in groupby(_messages(batches), key=lambda message: message[0]):
+        row = clusters.add()
+        splits.add()
+        whole, target, context = _Text(), _Text(), _Text()
+        for _, role, train, content in messages:
+            whole.add(f"{role}\0{content}")
+            if train:
+                target.add(content)
+            elif role != "system":
+                # A system message is the harness's own and the same everywhere.
+                context.add(content)
+        numbers = (target.shingles(), context.shingles())
+        for neighbours, shingle_numbers in zip(kinds, numbers, strict=True):
+            if len(shingle_numbers) >= fewest_shingles:
+                neighbours.add(row, signature(shingle_numbers), clusters)
+        row_hash = whole.digest.hexdigest()
+        clusters.join(firsts.setdefault(f"row {row_hash}", row), row)
+        splits.join(firsts.setdefault(f"instance {instances[key]}", row), row)
+        keys.append(key)
+        facts.append((row_hash, target.digest.hexdigest(), len(numbers[0]), len(numbers[1])))
+    for row in range(len(keys)):
+        splits.join(clusters.name(row), row)
+    cluster_names = _first_row_ids(clusters, keys)
+    split_names = _first_row_ids(splits, keys)
+    rows = sorted(
+        (*key, *facts[row], cluster_names[clusters.name(row)], split_names[splits.name(row)])
+        for row, key in enumerate(keys)
+    )
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(DUPLICATES)
+    return pa.table(
+        [pa.array(column, kind.type) for column, kind in zip(columns, DUPLICATES, strict=True)], schema=DUPLICATES
+    )
+
+
+def _messages(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[str, str], str, bool, str]]:
+    for batch in batches:
+        columns = [batch.column(name) for name in ("mix", "row_id", "role", "train", "content")]
+        # One message at a time: a list of all texts of a batch would hold them twice.
+        for place in range(batch.num_rows):
+            mix, row_id, role, train, content = (column[place].as_py() for column in columns)
+            yield (mix, row_id), role or "", bool(train), content or ""
+
+
+def _first_row_ids(groups: Groups, keys: list[tuple[str, str]]) -> dict[int, str]:
+    names: dict[int, str] = {}
+    for row, (_, row_id) in enumerate(keys):
+        name = groups.name(row)
+        names[name] = min(names.get(name, row_id), row_id)
+    return names

@@ -1,0 +1,67 @@
+-- Asked of the turns themselves and not of the gates: a repeated command, another number of blocks than one, an unclosed
+-- think or a second target with the same command never trains.
+with mix_rows as (
+
+    select * from {{ ref('mix_rows') }}
+
+),
+
+mix_turns as (
+
+    select * from {{ ref('mix_turns') }}
+    where train
+
+),
+
+side_turns as (
+
+    select * from {{ ref('int_turns') }}
+
+),
+
+audited as (
+
+    select * from {{ ref('mask_audit_turns') }}
+
+),
+
+trained as (
+
+    select
+        mix_turns.mix,
+        mix_turns.row_id,
+        mix_turns.turn,
+        mix_turns.role,
+        side_turns.is_repeat,
+        side_turns.n_bash_blocks,
+        side_turns.think_state,
+        audited.decoded_equal,
+        count(*) over (partition by mix_turns.mix, mix_turns.row_id, side_turns.command_key) as n_targets_of_command
+    from mix_turns
+    inner join mix_rows on mix_turns.mix = mix_rows.mix and mix_turns.row_id = mix_rows.row_id
+    left join side_turns
+        on
+            mix_rows.text_artifact_id = side_turns.artifact_id
+            and mix_rows.text_line = side_turns.line
+            and coalesce(mix_rows.text_side, 'agent') = side_turns.side
+            and mix_turns.turn = side_turns.turn
+    left join audited
+        on
+            mix_turns.mix = audited.mix
+            and mix_turns.row_id = audited.row_id
+            and mix_turns.message_index = audited.message_index
+
+)
+
+select
+    mix,
+    row_id,
+    turn
+from trained
+where
+    role <> 'assistant'
+    or is_repeat is distinct from false
+    or n_bash_blocks is distinct from 1
+    or coalesce(think_state, 'unclosed') = 'unclosed'
+    or decoded_equal is distinct from true
+    or n_targets_of_command > 1
