@@ -30,7 +30,8 @@ def test_every_column_of_the_warehouse_is_described(sample_warehouse: Path) -> N
     described = {**_described("models", "models"), **_described("seeds", "seeds")}
     with duckdb.connect(str(sample_warehouse), read_only=True) as connection:
         columns = connection.sql(
-            "select table_name, column_name from information_schema.columns where table_schema <> 'landing' order by all"
+            "select table_name, column_name from information_schema.columns "
+            "where table_schema <> 'landing' order by all"
         ).fetchall()
     assert len(columns) > 2000
     texts = {
