@@ -10,14 +10,14 @@ SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=targ
 .PHONY: build test lint docs sample bench clean
 
 build: $(VENV)/.core
-	dbt build --exclude-resource-type unit_test
+	dbt build
 
 test: $(VENV)/.dev
 	ruff check .
 	ruff format --check .
 	mypy
 	@mkdir -p target
-	$(SAMPLE) dbt build
+	$(SAMPLE) dbt build --selector everything
 	$(SAMPLE) sqlfluff lint --processes 0 models tests/data
 	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb pytest
 

@@ -1,23 +1,27 @@
 {#
-    Fails for every value outside [min_value, max_value], limits included; either limit may be left out. Null passes;
-    nan fails where there is a max_value, since DuckDB orders it after every number (see `is_finite`).
+    Fails for every row with a value outside [min_value, max_value] in one of the columns, limits included; either
+    limit may be left out. Null passes; nan fails where there is a max_value, since DuckDB orders it after every number
+    (see `is_finite`).
 
-    Usage (on a column): accepted_range: {arguments: {min_value: 0, max_value: 1}}
+    Usage (on a model): accepted_range: {arguments: {columns: [share, score], min_value: 0, max_value: 1}}
 #}
-{% test accepted_range(model, column_name, min_value=none, max_value=none) %}
+{% test accepted_range(model, columns=none, column_name=none, min_value=none, max_value=none) %}
 
+    {%- set columns = columns or [column_name] %}
     {%- if min_value is none and max_value is none %}
-        {{ exceptions.raise_compiler_error("accepted_range on " ~ column_name ~ " needs min_value, max_value or both") }}
+        {{ exceptions.raise_compiler_error("accepted_range of " ~ model ~ " needs min_value, max_value or both") }}
     {%- endif %}
 
-    select {{ column_name }}
+    select {{ columns | join(', ') }}
     from {{ model }}
     where
+        {%- for column in columns %}
         {%- if min_value is not none %}
-        {{ column_name }} < {{ min_value }}
+        {{ 'or ' if not loop.first }}{{ column }} < {{ min_value }}
         {%- endif %}
         {%- if max_value is not none %}
-        {{ 'or ' if min_value is not none }}{{ column_name }} > {{ max_value }}
+        {{ 'or ' if not (loop.first and min_value is none) }}{{ column }} > {{ max_value }}
         {%- endif %}
+        {%- endfor %}
 
 {% endtest %}

@@ -35,7 +35,7 @@ int_corpus_headers as (
         prompt[10] as category,
         case when prompt[7] in ('s0', 's1', 's2', 's3', 's4') then 'low' else 'high' end as shard_half,
         continuation[1] = 'S_OBS' as observed,
-        list_distinct(list_filter(continuation, lambda token: starts_with(token, 'S_'))) as tags
+        list_sort(list_distinct(list_filter(continuation, lambda token: starts_with(token, 'S_')))) as tags
     from judged
 
 )

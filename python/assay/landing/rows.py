@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.landing.faults import RefusedError
@@ -245,8 +244,7 @@ def _check(table: Table, rows: list[tuple[Any, ...]], refused: dict[int, Refused
 
 
 def _all_finite(values: Iterable[Any]) -> bool:
-    finite = pc.all(pc.is_finite(pa.array(values, pa.float64()))).as_py()
-    return finite is not False
+    return all(math.isfinite(value) for value in values if value is not None)
 
 
 def _fault(table: Table, column: Column, value: Any) -> RefusedError | None:
