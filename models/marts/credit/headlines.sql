@@ -1,4 +1,4 @@
-{# The mixes' figures are here as far as gates alone decide them; rows and messages are the mixes' own. #}
+{# The mixes' figures are here as far as gates alone decide them; a test holds the files' rows and turns to the same. #}
 with duels as (
 
     select * from {{ ref('duels') }}

@@ -36,6 +36,52 @@ def test_every_expected_figure_is_reproduced(published: Path) -> None:
     assert 0 <= ours["checks.max_conservation_error"] <= 1e-9
 
 
+def mix_figures(published: Path) -> dict[str, float]:
+    """The figures of the selections, as rows and turns of the files give them, by the expected names."""
+    (credit,), (escapes,), (both,) = (
+        rows(published, f"select * from mixes.mix_composition where mix = '{mix}'")
+        for mix in ("credit", "escape_duel", "final_v1")
+    )
+    (statistics,) = rows(published, "select * from mixes.escape_statistics where mix = 'escape_duel'")
+    found = {
+        "combined.rows": both["n_rows"],
+        "combined.train_turns": both["n_train_turns"],
+        "credit_mix.rows": credit["n_rows"],
+        "credit_mix.train_turns": credit["n_train_turns"],
+        "credit_mix.mean_score": credit["mean_score"],
+        "credit_mix.recovery_turns": credit["n_recovery_turns"],
+        "credit_mix.rows_with_recovery": credit["rows_with_recovery_share"],
+        "escape_mix.rows": escapes["n_rows"],
+        "escape_mix.unique_samples": escapes["n_samples"],
+        "escape_mix.by_fail": statistics["after_failure_share"],
+        "escape_mix.by_repeat": statistics["after_repeat_share"],
+        "escape_mix.from_rejected_sides": statistics["from_rejected_share"],
+        "escape_mix.fail_run_before.mean": statistics["mean_failures_before"],
+        "escape_mix.fail_run_before.max": statistics["max_failures_before"],
+    }
+    for mix, name in (("credit", "credit_mix"), ("escape_duel", "escape_mix")):
+        for row in rows(published, f"select * from mixes.mix_commands where mix = '{mix}'"):
+            found[f"{name}.kinds.{row['command_kind']}.turns"] = row["n_turns"]
+            found[f"{name}.kinds.{row['command_kind']}.share"] = row["share_of_turns"]
+    for row in rows(published, "select * from mixes.mix_tags where mix = 'credit'"):
+        found[f"credit_mix.earned_tags.{row['tag']}.pairs"] = row["n_pairs"]
+        found[f"credit_mix.earned_tags.{row['tag']}.share"] = row["share_of_pairs"]
+    return {name: round(float(value), 6) for name, value in found.items()}
+
+
+# What the gates say of sides before any row is made is a matter of the gates alone.
+BEFORE_ROWS = ("after_dedupe", "sides_passing_gates", "recovery_captured_by_gated_sides")
+
+
+def test_the_files_hold_what_the_selections_are_expected_to_hold(published: Path) -> None:
+    expected = {
+        name: value
+        for name, value in expected_figures().items()
+        if name.startswith(("combined.", "credit_mix.", "escape_mix.")) and not name.endswith(BEFORE_ROWS)
+    }
+    assert mix_figures(published) == expected
+
+
 def test_there_is_no_figure_that_is_not_expected(published: Path) -> None:
     assert not set(figures(published)) - set(expected_figures())
 

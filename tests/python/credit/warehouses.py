@@ -12,12 +12,19 @@ SHARED = Path(__file__).parents[4] / "shared"
 
 RunDbt = Callable[..., subprocess.CompletedProcess[str]]
 
-SELECTED = ["--select", "+path:models/marts/credit", "+path:models/marts/gates", "path:tests/data/credit"]
+SELECTED = [
+    "--select",
+    "+path:models/marts/credit",
+    "+path:models/marts/gates",
+    "+path:models/marts/mixes",
+    "path:tests/data/credit",
+    "path:tests/data/mixes",
+]
 LEFT_OUT = ["--exclude", "path:models/staging,resource_type:test", "resource_type:unit_test"]
 
 
 def build(run_dbt: RunDbt, folder: Path, raw_root: Path, data_tests: bool = True) -> Path:
-    """Build the credit and gate tables of a raw tree, with all their data tests; return the warehouse."""
+    """Build the credit, gate and mix tables of a raw tree, with all their data tests; return the warehouse."""
     warehouse = folder / "warehouse.duckdb"
     left_out = LEFT_OUT if data_tests else [*LEFT_OUT, "resource_type:test"]
     finished = run_dbt("build", *SELECTED, *left_out, raw_root=raw_root, warehouse=warehouse)
