@@ -59,7 +59,7 @@ duel_rows as (
             verdicts.artifact_id = duel_messages.artifact_id
             and verdicts.line = duel_messages.line
             and verdicts.side = duel_messages.side
-            and duel_messages.message_index <= coalesce(verdicts.last_message_index, duel_messages.message_index)
+            and coalesce(verdicts.last_message_index, duel_messages.message_index) >= duel_messages.message_index
     where verdicts.text_source = 'sn97'
 
 ),
@@ -81,7 +81,7 @@ mini_rows as (
         on
             verdicts.artifact_id = mini_messages.artifact_id
             and verdicts.line = mini_messages.line
-            and mini_messages.message_index <= verdicts.last_message_index
+            and verdicts.last_message_index >= mini_messages.message_index
     where verdicts.text_source = 'mini_coder'
 
 ),

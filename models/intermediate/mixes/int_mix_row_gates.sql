@@ -202,7 +202,7 @@ instance_gates as (
         cast(ranked_in_instance.place as double) as value,
         steps.comparison,
         steps.limit_value,
-        {{ gate_verdict('cast(ranked_in_instance.place as double)', 'steps.comparison', 'steps.limit_value') }} as verdict,
+        case when ranked_in_instance.place <= steps.limit_value then 'pass' else 'fail' end as verdict,
         case when ranked_in_instance.place > steps.limit_value then steps.reason end as reason
     from ranked_in_instance
     inner join steps on ranked_in_instance.mix = steps.mix and steps.gate = 'one_row_per_instance'

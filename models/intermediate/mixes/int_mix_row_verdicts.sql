@@ -26,7 +26,20 @@ failed as (
 int_mix_row_verdicts as (
 
     select
-        mix_rows.*,
+        mix_rows.mix,
+        mix_rows.row_id,
+        mix_rows.text_source,
+        mix_rows.artifact_id,
+        mix_rows.line,
+        mix_rows.eval_run_id,
+        mix_rows.sample_id,
+        mix_rows.rollout,
+        mix_rows.side,
+        mix_rows.turn,
+        mix_rows.instance_id,
+        mix_rows.n_train_turns,
+        mix_rows.n_tail_turns,
+        mix_rows.last_message_index,
         struct_extract(failed.first_failed, 'step_order') as step_order,
         struct_extract(failed.first_failed, 'step') as step,
         struct_extract(failed.first_failed, 'gate') as gate,

@@ -93,8 +93,8 @@ ends as (
         marks.step_order,
         marks.step,
         marks.reason,
-        coalesce(sum(counted.n_rows), 0) as "rows",
-        coalesce(sum(counted.n_turns), 0) as turns
+        coalesce(sum(counted.n_rows), 0) as n_rows,
+        coalesce(sum(counted.n_turns), 0) as n_turns
     from plan
     cross join
         (
@@ -117,9 +117,9 @@ losses as (
         steps.step,
         case verdicts.verdict when 'fail' then steps.gate else steps.gate || ' is unknown' end as reason,
         verdicts.verdict,
-        coalesce(sum(counted.n_rows), 0) as "rows",
-        coalesce(sum(counted.n_turns), 0) as turns,
-        coalesce(sum(counted.n_turns) filter (where counted.outcome = 'context'), 0) as turns_kept_as_context
+        coalesce(sum(counted.n_rows), 0) as n_rows,
+        coalesce(sum(counted.n_turns), 0) as n_turns,
+        coalesce(sum(counted.n_turns) filter (where counted.outcome = 'context'), 0) as n_context
     from steps
     cross join (values ('fail'), ('unknown')) as verdicts (verdict)
     left join counted
@@ -139,9 +139,9 @@ lines as (
         step_order,
         step,
         reason,
-        "rows",
-        turns,
-        0 as turns_kept_as_context
+        n_rows,
+        n_turns,
+        0 as n_context
     from ends
     union all
     select
@@ -149,11 +149,11 @@ lines as (
         step_order,
         step,
         reason,
-        "rows",
-        turns,
-        turns_kept_as_context
+        n_rows,
+        n_turns,
+        n_context
     from losses
-    where verdict = 'fail' or "rows" + turns > 0
+    where verdict = 'fail' or n_rows + n_turns > 0
 
 ),
 
@@ -163,9 +163,9 @@ drop_ledger as (
         lines.mix,
         lines.step,
         lines.reason,
-        cast(lines."rows" as bigint) as "rows",
-        cast(lines.turns as bigint) as turns,
-        cast(lines.turns_kept_as_context as bigint) as turns_kept_as_context,
+        cast(lines.n_rows as bigint) as rows,
+        cast(lines.n_turns as bigint) as turns,
+        cast(lines.n_context as bigint) as turns_kept_as_context,
         cast(lines.step_order as bigint) as step_order,
         plan.position as mix_position
     from lines

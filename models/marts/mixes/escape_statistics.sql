@@ -23,6 +23,15 @@ side_turns as (
 
 ),
 
+-- Duels and their judges stop where the window of finish_mini begins.
+windows as (
+
+    select window_first_turn
+    from plan
+    where mix = 'finish_mini'
+
+),
+
 described as (
 
     select
@@ -49,7 +58,7 @@ described as (
             and mix_rows.sample_id = duel_sides.sample_id
             and mix_rows.rollout = duel_sides.rollout
             and mix_rows.side = duel_sides.side
-    cross join (select window_first_turn from plan where mix = 'finish_mini') as windows
+    cross join windows
 
 ),
 

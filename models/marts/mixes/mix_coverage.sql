@@ -61,6 +61,14 @@ matched as (
 
 ),
 
+lost as (
+
+    select count(*) filter (where not challenger_won) as n_failures
+    from duels
+    where is_counted
+
+),
+
 failures as (
 
     select
@@ -73,7 +81,7 @@ failures as (
         classes.position,
         lost.n_failures
     from classes
-    cross join (select count(*) filter (where not challenger_won) as n_failures from duels where is_counted) as lost
+    cross join lost
     where classes.stage = 'duel'
 
 ),

@@ -1,5 +1,5 @@
--- Asked of the turns themselves and not of the gates: a repeated command, another number of blocks than one, an unclosed
--- think or a second target with the same command never trains.
+-- Asked of the turns themselves and not of the gates: a repeated command, another number of blocks than one, a think
+-- that is not closed or a second target with the same command never trains.
 with mix_rows as (
 
     select * from {{ ref('mix_rows') }}

@@ -1,4 +1,4 @@
--- Its first line counts what the sources hold, its last what the tables of the files hold; neither is counted from gates.
+-- Its first line counts what the sources hold, its last what the files' tables hold; neither is counted from gates.
 with ledger as (
 
     select * from {{ ref('drop_ledger') }}
@@ -124,8 +124,8 @@ select
     expected.step,
     expected.n_rows,
     expected.n_turns,
-    ledger."rows" as ledger_rows,
+    ledger.rows as ledger_rows,
     ledger.turns as ledger_turns
 from expected
 left join ledger on expected.mix = ledger.mix and expected.step = ledger.step
-where expected.n_rows is distinct from ledger."rows" or expected.n_turns is distinct from ledger.turns
+where expected.n_rows is distinct from ledger.rows or expected.n_turns is distinct from ledger.turns

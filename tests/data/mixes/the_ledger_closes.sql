@@ -7,12 +7,12 @@ with ledger as (
 
 select
     mix,
-    sum("rows") filter (where step = 'candidate') as rows_looked_at,
-    sum("rows") filter (where step <> 'candidate') as rows_accounted_for,
+    sum(rows) filter (where step = 'candidate') as rows_looked_at,
+    sum(rows) filter (where step <> 'candidate') as rows_accounted_for,
     sum(turns) filter (where step = 'candidate') as turns_looked_at,
     sum(turns) filter (where step <> 'candidate') as turns_accounted_for
 from ledger
 group by mix
 having
-    sum(case step when 'candidate' then "rows" else -"rows" end) <> 0
+    sum(case step when 'candidate' then rows else -rows end) <> 0
     or sum(case step when 'candidate' then turns else -turns end) <> 0
