@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jinja2 import Template, nodes
+from jinja2 import Template, nodes, pass_context
 from jinja2.ext import Extension, LoopControlExtension
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
@@ -24,7 +24,8 @@ RENDERED_CHARACTERS = 50_000_000
 SECONDS = 60.0
 """A last resort: what is counted ends a template long before; one that still runs stops the build, and says so."""
 
-_TICKS, _TICKS_A_MESSAGE = 20_000, 2_000
+# A template may walk over all messages a few times for each of them, and over what it has set itself.
+_TICKS, _TICKS_A_MESSAGE, _TICKS_A_PAIR = 10_000, 500, 4
 _BITS = 256
 _NESTED = 100
 _TICK, _JOIN = "assay_counts_a_pass", "assay_joins_texts"
@@ -77,7 +78,8 @@ class ChatTemplate:
         """
         if self._template is None:
             raise TemplateRefusedError(str(self._fault))
-        self._environment.begin(_TICKS + _TICKS_A_MESSAGE * len(messages), limit)
+        ticks = _TICKS + _TICKS_A_MESSAGE * len(messages) + _TICKS_A_PAIR * len(messages) ** 2
+        self._environment.begin(ticks, limit)
         pieces: list[str] = []
         room = limit
         try:
@@ -119,11 +121,14 @@ class _Counting(NodeTransformer):
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return nodes.Call(nodes.Name(_JOIN, "load"), node.nodes, [], None, None, lineno=node.lineno)
+        first, *rest = node.nodes
+        return nodes.Filter(first, _JOIN, rest, [], None, None, lineno=node.lineno)
 
     def _with_tick(self, node: Any) -> nodes.Node:
         self.generic_visit(node)
-        tick = nodes.Call(nodes.Name(_TICK, "load"), [], [], None, None, lineno=node.lineno)
+        # A filter, since a call of the sandbox takes longer than most that a loop does; one that takes the context is
+        # never worked out ahead.
+        tick = nodes.Filter(nodes.Const(None), _TICK, [], [], None, None, lineno=node.lineno)
         node.body.insert(0, nodes.ExprStmt(tick, lineno=node.lineno))
         result: nodes.Node = node
         return result
@@ -140,8 +145,6 @@ class _Environment(ImmutableSandboxedEnvironment):
             "raise_exception": _raise_exception,
             "namespace": Namespace,
             "range": safe_range,
-            _TICK: self._tick,
-            _JOIN: self._join,
         }
         self.filters = {name: function for name, function in self.filters.items() if name in _FILTERS}
         self.filters |= {
@@ -149,6 +152,8 @@ class _Environment(ImmutableSandboxedEnvironment):
             "indent": _indent,
             "join": self._limited(self.filters["join"]),
             "replace": self._limited(self.filters["replace"]),
+            _TICK: pass_context(lambda _, __: self._tick()),
+            _JOIN: pass_context(lambda _, *values: self._join(*values)),
         }
         self.begin(0, 0)
 
@@ -157,9 +162,6 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def prepared(self, source: str) -> Template:
         tree = self.parse(source)
-        named: Iterator[Any] = tree.find_all((nodes.Name, nodes.Macro))
-        if any(node.name in (_TICK, _JOIN) for node in named):
-            raise TemplateRefusedError(f"a template may not use the names {_TICK} and {_JOIN}")
         if any(True for _ in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))):
             raise TemplateRefusedError("a template may not take in another one")
         # jinja2 compiles a tree as well as a source; only its types do not say so.

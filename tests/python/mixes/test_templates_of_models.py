@@ -1,0 +1,98 @@
+"""Any published chat template renders; none can hang the build, outgrow it, or reach Python."""
+
+import time
+
+import pytest
+from assay.errors import AssayError
+from assay.mixes import templates
+from assay.mixes.templates import ChatTemplate
+from assay.validator.chat_templates import TemplateRefusedError
+
+MESSAGES = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Mend {{ it }}"},
+    {"role": "assistant", "content": "<think>\nhm\n</think>\n\nDone"},
+]
+
+
+@pytest.mark.parametrize(
+    ("template", "printed"),
+    [
+        ("{% for m in messages %}{{ m.role ~ ':' ~ m['content'] }};{% endfor %}", None),
+        ("{{ messages[::-1][0].role }}", "assistant"),
+        ("{% macro say(m) %}<{{ m.content }}>{% endmacro %}{{ say(messages[1]) }}", "<Mend {{ it }}>"),
+        ("{% if tools %}{% for t in tools %}{{ t | tojson }}{% endfor %}{% else %}none{% endif %}", "none"),
+        ("{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}{% endfor %}{{ ns.n }}", "3"),
+        ("{{ messages[2].content.split('</think>')[-1].lstrip('\n') }}", "Done"),
+        ("{% for m in messages %}{% if loop.index0 == 1 %}{% break %}{% endif %}{{ m.role }}{% endfor %}", "system"),
+        ("{% for m in messages %}{% generation %}{{ m.role[0] }}{% endgeneration %}{% endfor %}", "sua"),
+        ("{% set x %}a{% for i in range(3) %}b{% endfor %}{% endset %}{{ x | upper }}", "ABBB"),
+        (
+            "{{ bos_token }}{{ messages | map(attribute='role') | join('+') }}{{ eos_token }}",
+            "system+user+assistant</s>",
+        ),
+        ("{{ {'a': [1, 'é']} | tojson(indent=2) }}", '{\n  "a": [\n    1,\n    "é"\n  ]\n}'),
+        ("{{ strftime_now is defined }}", "False"),
+    ],
+)
+def test_what_published_templates_use_is_understood(template: str, printed: str | None) -> None:
+    rendered = ChatTemplate(template, {"eos_token": "</s>"}).render(MESSAGES)
+    assert rendered == (printed if printed is not None else "".join(f"{m['role']}:{m['content']};" for m in MESSAGES))
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "loops further"),
+        ("{% for m in messages recursive %}{{ loop(messages) }}{% endfor %}", "recursion|loops further"),
+        ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "recursion|loops further"),
+        ("{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}", "loops further"),
+        ("{% set n = namespace(x='ab') %}{% for a in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}", "more than"),
+        ("{% set n = namespace(x='ab') %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}", "more than"),
+        (
+            "{% set n = namespace(x=3) %}{% for a in range(999) %}{% set n.x = n.x * n.x %}{% endfor %}",
+            "count that far",
+        ),
+        ("{{ 9 ** 99999999 }}", r"may not use \*\*"),
+        ("{{ 'x' * 1000000000 }}", "more than"),
+        ("{{ ['x' * 1000000] * 1000 | join }}", "cannot be rendered|more than"),
+        ("{{ (['x' * 1000000] * 1000) | join('') }}", "more than"),
+        ("{{ ('x' * 10000).replace('x', 'y' * 10000) }}", "more than"),
+        ("{{ ('x' * 10000) | replace('x', 'y' * 10000) }}", "more than"),
+        ("{{ 'y'.join(['x' * 1000000] * 1000) }}", "more than"),
+        ("{{ '%1000000000d' % 1 }}", "may not use %"),
+        ("{{ '{:>1000000000}'.format(1) }}", "format"),
+        ("{{ 'x'.ljust(1000000000) }}", "ljust"),
+        ("{{ 'x' | center(1000000000) }}", "center"),
+        ("{{ [1] | tojson(indent=1000000000) }}", "indent that far"),
+        ("{{ 'a\nb' | indent(1000000000) }}", "indent that far"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{{ messages.append(1) }}", "unsafe"),
+        ("{% include 'x' %}", "another one"),
+        ("{{ raise_exception('system role not supported') }}", "system role not supported"),
+        ("{{ messages[9].content }}", "cannot be rendered"),
+        ("{{ unclosed", "cannot be read"),
+    ],
+)
+def test_a_template_that_harms_or_breaks_is_refused_within_seconds(template: str, reason: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(TemplateRefusedError, match=reason):
+        ChatTemplate(template).render(MESSAGES)
+    assert time.monotonic() - started < 20
+
+
+def test_the_budget_grows_with_the_messages() -> None:
+    # Walking over all messages for every message is what real templates do, and is no endless loop.
+    template = "{% for a in messages %}{% for b in messages %}{% endfor %}{% endfor %}fine"
+    assert ChatTemplate(template).render([{"role": "user", "content": "a"}] * 1000) == "fine"
+
+
+def test_a_template_may_not_print_without_end() -> None:
+    with pytest.raises(TemplateRefusedError, match="more than 40"):
+        ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}").render([{"content": "x" * 30}] * 2, limit=40)
+
+
+def test_time_is_the_last_resort_and_stops_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "SECONDS", -1.0)
+    with pytest.raises(AssayError, match="still running"):
+        ChatTemplate("{% for m in messages %}{% endfor %}").render(MESSAGES)
