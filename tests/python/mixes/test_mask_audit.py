@@ -65,7 +65,7 @@ def test_chat_markers_in_a_system_message_are_detected_and_do_not_move_a_span() 
     assert [(turn.verdict, turn.reason) for turn in result.turns] == [("fail", "control_token_in_context")]
     # The span is that of the true turn: the last of three that look alike.
     assert _spans(tokenizer, _rendered(messages), result) == ["ls<|im_end|>"]
-    assert result.turns[0].end_token == result.n_tokens - 1
+    assert result.turns[0].end_token == (result.n_tokens or 0) - 1
 
 
 def test_a_control_token_in_a_trained_turn_fails_the_turn_alone() -> None:
