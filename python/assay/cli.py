@@ -15,6 +15,7 @@ from assay.errors import AssayError
 COMMANDS = {
     "conformance": ("assay.conformance", "run conformance vectors against assay's own rules"),
     "export": ("assay.mixes.command", "write a training mix in the form a trainer reads"),
+    "explain": ("assay.explain", "say why a row is in the mixes, or at which gate a row or turn left"),
     "land": ("assay.landing.command", "read a raw tree into typed parquet files and list what could not be read"),
     "sample": ("assay.sample.command", "write an invented raw tree, the same bytes for the same seed"),
 }

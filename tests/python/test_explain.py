@@ -1,0 +1,162 @@
+"""`assay explain` on the bundled sample, and where there is nothing to explain."""
+
+import multiprocessing
+from collections.abc import Iterator
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from assay.cli import main
+from assay.explain import LONGEST_SENTENCE, explain, open_warehouse, sentence_citing
+
+
+@pytest.fixture(scope="module")
+def connection(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_warehouse(str(sample_warehouse)) as opened:
+        yield opened
+
+
+def one(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:
+    answer = connection.execute(query)
+    names = [column[0] for column in answer.description or []]
+    found = answer.fetchone()
+    assert found is not None, query
+    return dict(zip(names, found, strict=True))
+
+
+def test_a_row_that_is_in_says_where_it_is_from_and_what_judges_said(connection: duckdb.DuckDBPyConnection) -> None:
+    row = one(connection, "select * from mixes.mix_rows where mix = 'credit' order by row_order limit 1")
+    lines = list(explain(connection, row["row_id"]))
+    assert f"row {row['row_order']} of credit, split {row['split']}, in final_v1 and final_v2" in lines[0]
+    assert f"{row['text_artifact_id']} line {row['text_line']}, side {row['text_side']}" in lines[1]
+    gates = [line for line in lines if line.startswith("    pass")]
+    assert any("score is" in line and "asked at least 0.85" in line for line in gates)
+    trains = [line for line in lines if line.endswith(": trains")]
+    assert len(trains) == row["n_train_turns"]
+    said = [line for line in lines if "CANDIDATE OUTPUT" in line and "scoring-results.jsonl line" in line]
+    assert len(said) >= len(trains)
+
+
+def test_a_side_that_left_says_gate_value_limit_and_reason(connection: duckdb.DuckDBPyConnection) -> None:
+    gate = one(
+        connection,
+        "select * from gates.row_gates where mix = 'credit' and gate = 'score' and verdict = 'fail' "
+        "and row_id in (select row_id from intermediate.int_mix_row_verdicts where gate = 'score') limit 1",
+    )
+    expected = f"left at side_gates, score is {gate['value']:.6g}, asked at least 0.85: {gate['reason']}"
+    first = next(explain(connection, gate["row_id"]))
+    assert first.endswith(expected)
+    assert next(explain(connection, gate["row_id"].removeprefix("credit/"))) == first
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("mix = 'credit' and outcome = 'context' and gate = 'not_repeat'", "credit: is context"),
+        ("mix = 'credit' and outcome = 'train'", "credit: trains in row credit/"),
+        ("mix = 'escape_duel' and outcome = 'train'", "escape_duel: trains in row escape_duel/"),
+        ("mix = 'escape_duel' and gate = 'run_succeeded'", "escape_duel: left at side_gates, run_succeeded is 0"),
+        ("mix = 'escape_duel' and gate = 'is_escape'", "is_escape is 0, asked equals 1"),
+        ("mix = 'escape_mini' and gate = 'not_repeat'", "not_repeat is 0, asked equals 1: a repeated command"),
+        ("mix = 'finish_mini' and outcome = 'context' and gate = 'after_cutoff'", ", asked at least 17"),
+        ("mix = 'finish_mini' and gate = 'ends_in_submission'", "ends_in_submission is 0"),
+    ],
+)
+def test_a_turn_says_what_became_of_it_in_every_mix(
+    connection: duckdb.DuckDBPyConnection, condition: str, words: str
+) -> None:
+    turn = one(
+        connection, f"select * from intermediate.int_mix_turn_outcomes where {condition} order by turn_id limit 1"
+    )
+    lines = list(explain(connection, turn["turn_id"]))
+    assert f"{turn['artifact_id']} line {turn['line']}" in lines[0]
+    assert any(words in line for line in lines)
+
+
+def test_a_turn_that_never_became_a_row_is_found_by_the_name_of_that_row(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    turn = one(
+        connection,
+        "select * from intermediate.int_mix_turn_outcomes where mix = 'escape_mini' and gate = 'breaks_out' limit 1",
+    )
+    assert any("breaks_out is 0" in line for line in explain(connection, turn["row_id"]))
+
+
+def test_every_name_in_the_tables_can_be_explained(connection: duckdb.DuckDBPyConnection) -> None:
+    names = connection.execute(
+        "select row_id from intermediate.int_mix_rows union select turn_id from intermediate.int_mix_turn_outcomes "
+        "order by md5(row_id) limit 150"
+    ).fetchall()
+    for (name,) in names:
+        assert "build again" not in "\n".join(explain(connection, name))
+
+
+def test_an_unknown_name_is_told_how_names_look(sample_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "no\x1b[31m such", "--db", str(sample_warehouse)]) == 2
+    said = capsys.readouterr().err
+    assert "no row or turn of the mixes is named no\\x1b[31m such" in said
+    assert "for example credit/" in said
+    assert said.count("\n") == 1
+
+
+def test_a_warehouse_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "x", "--db", str(tmp_path / "none.duckdb")]) == 2
+    assert "there is no warehouse" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_warehouse_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.duckdb").write_text("not a database " * 1000)
+    assert main(["explain", "x", "--db", str(tmp_path / "text.duckdb")]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be opened" in said and "Traceback" not in said
+
+
+def test_a_warehouse_without_mixes_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    assert main(["explain", "x", "--db", str(tmp_path / "empty.duckdb")]) == 2
+    assert "has no mixes yet" in capsys.readouterr().err
+
+
+def hold(path: str, held: Event, done: Event) -> None:
+    with duckdb.connect(path):
+        held.set()
+        done.wait(60)
+
+
+def test_a_warehouse_that_is_being_built_says_who_holds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "held.duckdb")
+    processes = multiprocessing.get_context("spawn")
+    held, done = processes.Event(), processes.Event()
+    holder = processes.Process(target=hold, args=(path, held, done))
+    holder.start()
+    try:
+        assert held.wait(60)
+        assert main(["explain", "x", "--db", path]) == 2
+        assert f"is in use by process {holder.pid}" in capsys.readouterr().err
+    finally:
+        done.set()
+        holder.join()
+
+
+@pytest.mark.parametrize(
+    ("explanation", "turn", "sentence"),
+    [
+        (
+            "See CANDIDATE OUTPUT 12. Then CANDIDATE OUTPUT 1 reads it. Done.",
+            1,
+            "Then CANDIDATE OUTPUT 1 reads it.",
+        ),
+        ("first line\nCANDIDATE OUTPUT 3 does\nlast", 3, "CANDIDATE OUTPUT 3 does"),
+        ("candidate output 3 does", 3, ""),
+        ("", 1, ""),
+    ],
+)
+def test_the_sentence_that_cites_a_turn_is_found(explanation: str, turn: int, sentence: str) -> None:
+    assert sentence_citing(explanation, turn) == sentence
+
+
+def test_a_long_sentence_is_cut() -> None:
+    assert len(sentence_citing("CANDIDATE OUTPUT 1 " + "x" * 10_000, 1)) == LONGEST_SENTENCE
