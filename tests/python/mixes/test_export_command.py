@@ -1,0 +1,123 @@
+"""`assay export` as a person calls it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from assay.cli import main
+from assay.mixes.formats import FORMATS
+from assay.mixes.rows import RowRecord, encoded
+from assay.mixes.tokenizer import identity_of
+from mix_inputs import BUNDLED, PLAIN_TEMPLATE, row, write_tokenizer
+
+ROWS = [
+    row(("user", "a", False), ("assistant", "b", True), ("user", "c", False), ("assistant", "d", True), row_id="one"),
+    row(("user", "a", False), ("user", "b", False), ("assistant", "c", True), row_id="two", split="validation"),
+]
+
+
+def _write(exports: Path, rows: list[RowRecord], name: str = "credit") -> Path:
+    folder = exports / "mixes"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.jsonl").write_bytes(b"".join(encoded(one) + b"\n" for one in rows))
+    identity = vars(identity_of(BUNDLED))
+    (folder / "mask_audit.jsonl").write_text(json.dumps({"id": "one", **identity}) + "\n")
+    return exports
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Path:
+    return _write(tmp_path / "exports", ROWS)
+
+
+def _call(exports: Path, *words: str) -> int:
+    return main(["export", "--exports", str(exports), "--tokenizer", str(BUNDLED), *words])
+
+
+def _lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_written_with_its_configuration(
+    exports: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _call(exports, "--mix", "credit", "--format", name) == 0
+    made = FORMATS[name]
+    path = exports / "mixes" / "formats" / f"credit.{name}{made.ending}"
+    said = capsys.readouterr()
+    expected = 3 if made.one_row_a_turn else 2
+    if name == "llamafactory-v0":
+        expected = 2
+        assert "1 rows were left out" in said.err
+    assert f"2 rows became {expected} rows in {path}" in said.out
+    rows = pq.read_table(path).to_pylist() if made.ending == ".parquet" else _lines(path)
+    assert len(rows) == expected
+    assert path.name in path.with_name(f"{path.name}.config{made.snippet_ending}").read_text()
+    assert path.with_name(f"{path.name}.chat_template.jinja").exists() == made.masks_generation_prompt
+    assert not list(path.parent.glob("*.part"))
+
+
+def test_one_split_and_a_file_of_ones_own(exports: Path, tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "mine.jsonl"
+    words = ("--mix", "credit", "--format", "axolotl", "--split", "validation", "--out", str(target))
+    assert _call(exports, *words) == 0
+    assert [one["id"] for one in _lines(target)] == ["two"]
+    assert "mine.jsonl" in (tmp_path / "deep" / "mine.jsonl.config.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--mix", "credits", "--format", "axolotl"), "assay: no mix is called credits; there are credit\n"),
+        (("--mix", "../credit", "--format", "trl"), "assay: no mix is called ../credit; there are credit\n"),
+        (("--mix", "credit", "--format", "word"), f"assay: no format is called word; there are {', '.join(FORMATS)}\n"),
+    ],
+)
+def test_a_name_that_is_unknown_is_answered_with_those_that_are_known(
+    exports: Path, words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _call(exports, *words) == 2
+    assert capsys.readouterr().err == sentence
+
+
+def test_absent_exports_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _call(tmp_path, "--mix", "credit", "--format", "axolotl") == 2
+    assert "no mixes were exported below" in capsys.readouterr().err
+
+
+def test_the_mix_itself_is_never_written_over(exports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = exports / "mixes" / "credit.jsonl"
+    before = target.read_bytes()
+    assert _call(exports, "--mix", "credit", "--format", "axolotl", "--out", str(target)) == 2
+    assert target.read_bytes() == before
+    assert "is the mix itself" in capsys.readouterr().err
+
+
+def test_another_tokenizer_than_that_of_the_audit_is_refused(
+    exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write_tokenizer(tmp_path / "other", PLAIN_TEMPLATE)
+    words = ["--exports", str(exports), "--tokenizer", str(other), "--mix", "credit", "--format", "verl"]
+    assert main(["export", *words]) == 2
+    assert "were proven with another tokenizer or template" in capsys.readouterr().err
+
+
+def test_a_line_that_is_no_row_is_one_sentence_and_leaves_no_file(
+    exports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (exports / "mixes" / "credit.jsonl").open("ab") as file:
+        file.write(b'{"id": 7}\n')
+    assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
+    assert "holds a line that is no row of a mix" in capsys.readouterr().err
+    assert not list((exports / "mixes" / "formats").iterdir())
+
+
+def test_an_empty_mix_makes_an_empty_file(exports: Path) -> None:
+    _write(exports, [])
+    assert _call(exports, "--mix", "credit", "--format", "trl") == 0
+    assert (exports / "mixes" / "formats" / "credit.trl.jsonl").read_bytes() == b""
+    assert _call(exports, "--mix", "credit", "--format", "verl") == 0
+    assert pq.read_table(exports / "mixes" / "formats" / "credit.verl.parquet").num_rows == 0
