@@ -20,5 +20,6 @@ def model(dbt, session):
         "max_prompt_tokens": dbt.config.get("max_prompt_tokens"),
         "corpus_epoch": dbt.config.get("corpus_epoch"),
         "deduplicate_references": dbt.config.get("deduplicate_references"),
+        "dataset_license": dbt.config.get("dataset_license"),
     }
     return export_step(session, dbt.config.get("exports"), dbt.ref("sft_rows"), tables, settings)

@@ -171,7 +171,7 @@ def _card_tables(tables: Relations, by_name: Mapping[str, _File], settings: Mapp
         card_table("What failures the mixes cover", coverage, _COVERAGE),
         card_table("From candidate to file", _rows(ledger.project(counted), ordered=True), _LEDGER),
         card_table("Mask audit of the candidate rows", _rows(audit)),
-        card_table("Plan", [dict(row) for row in rules["mix_plan"]]),
+        card_table("Plan", [{**row, "seed": str(row["seed"])} for row in rules["mix_plan"]]),
         card_table("Settings", said, note="`tokenizer_sha256` and `template_sha256` name what proved the masks."),
     ]
 

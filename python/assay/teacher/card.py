@@ -3,47 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_HEAD = """---
-task_categories:
-- text-generation
-size_categories:
-- {size}
-configs:
-- config_name: default
-  data_files:
-  - split: train
-    path: sft_rows.parquet
-  default: true
-dataset_info:
-  features:
-  - {{name: prompt, dtype: string}}
-  - {{name: completion, dtype: string}}
-  - {{name: thought, dtype: string}}
-  - {{name: action, dtype: string}}
-  - {{name: teacher_lift, dtype: float64}}
-  - {{name: n_pool_refs, dtype: int64}}
-  - {{name: modal_share, dtype: float64}}
-  - {{name: modal_action_share, dtype: float64}}
-  - {{name: modal_norm_share, dtype: float64}}
-  - {{name: n_distinct_actions, dtype: int64}}
-  - {{name: clean_flags, sequence: string}}
-  - {{name: turn_id, dtype: string}}
-  - {{name: traj_id, dtype: string}}
-  - {{name: stratum, dtype: string}}
-  - {{name: source, dtype: string}}
-  - {{name: language, dtype: string}}
-  - {{name: phase, dtype: string}}
-  - {{name: n_prefix_chars, dtype: int64}}
-  - {{name: n_prefix_tokens, dtype: int64}}
-  - {{name: duel_epoch, dtype: int64}}
-  - {{name: challenge_id, dtype: string}}
-  - {{name: ref_index, dtype: int64}}
-  - {{name: artifact_id, dtype: string}}
-  - {{name: lift_describes_action, dtype: bool}}
-  - {{name: has_common_ending, dtype: bool}}
----
-
-# Teacher references, one row a turn
+_TEXT = """# Teacher references, one row a turn
 
 {n_rows} rows. `prompt` and `completion` are plain strings for a prompt-completion trainer: put no chat template on top,
 and let sequences be at least 32,768 tokens long. The prompt ends inside an open think block; the completion closes it.
@@ -56,21 +16,23 @@ with the commonest first token; it was chosen before any filter, and no second o
 nothing where `n_pool_refs` is 1. Where `lift_describes_action` is false, a repair has put another command in the place
 of the one that was scored.
 """
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def card(
-    n_rows: int, pools: Mapping[int | None, tuple[int, int]], facts: Mapping[str, Rows], settings: Mapping[str, str]
+    head: str,
+    n_rows: int,
+    pools: Mapping[int | None, tuple[int, int]],
+    facts: Mapping[str, Rows],
+    settings: Mapping[str, str],
 ) -> str:
-    """Return the card as Markdown with the hub's YAML head.
+    """Return the card as Markdown behind the hub's YAML head.
 
     `pools` holds pooled turns and references an epoch; `facts` the rows of drop_counts, repair_counts, sft_mix and
     sft_lengths; `settings` what the set was made under. Counts come from these tables alone.
     """
-    size = next((name for limit, name in _SIZES if n_rows < limit), "n>1M")
-    parts = [_HEAD.format(size=size, n_rows=f"{n_rows:,}")]
+    parts = [head, _TEXT.format(n_rows=f"{n_rows:,}")]
     parts.append(_table("Pools", ("corpus epoch", "pooled turns", "references"), _pools(pools)))
     drops = _ordered(facts["drop_counts"], "filter_order")
     parts.append(

@@ -12,6 +12,7 @@ from assay.artifactwise import writing
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, json_line, rules_json, size_and_hash
 from assay.landing.step import leave_fault
+from assay.provenance.hub import Split, head
 from assay.teacher.card import card
 from assay.validator.rollouts import split_rollout, thought_with_cue
 from assay.writing import whole
@@ -50,6 +51,7 @@ ROWS = pa.schema(
     ]
 )
 """Columns of the files: those of the seed's set, then where a row comes from and what to know of it."""
+
 
 def check_round_trip(row: Mapping[str, Any], cue: str) -> None:
     """Raise AssayError unless the validator's rule gives thought with cue, and action, back from the completion."""
@@ -118,8 +120,10 @@ def export_step(
             pools = {epoch: (turns, int(references)) for epoch, turns, references in pooled.fetchall()}
             ordered = rows.project(columns).order("duel_epoch, turn_id")
             n_rows = write_rows(folder, ordered.to_arrow_reader(_BATCH_ROWS), settings["completion_cue"])
+            license_name = settings["dataset_license"]
+            text = card(_head(folder / "sft_rows.parquet", license_name), n_rows, pools, facts, settings)
             with whole(folder / "README.md") as parts:
-                parts[0].write_text(card(n_rows, pools, facts, settings), encoding="utf-8", newline="\n")
+                parts[0].write_text(text, encoding="utf-8", newline="\n")
     except AssayError as error:
         leave_fault(session, str(error))
         return session.from_arrow(FILES.empty_table())
@@ -128,3 +132,11 @@ def export_step(
     written = [("README.md", 0), ("sft_rows.jsonl", n_rows), ("sft_rows.parquet", n_rows)]
     listed = [(f"{FOLDER}/{name}", *size_and_hash(folder / name), count, rules, inputs) for name, count in written]
     return session.from_arrow(files_table(listed))
+
+
+def _head(path: Path, license_name: str) -> str:
+    """The head of the card, from the parquet file itself."""
+    metadata = pq.read_metadata(path)
+    size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    split = Split("train", path.name, path.stat().st_size, size, metadata.num_rows)
+    return head(license_name, ROWS, {"default": [split]}, "default", metadata.num_rows)

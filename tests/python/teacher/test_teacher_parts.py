@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
-from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.exporting import json_line
+from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.teacher.export import ROWS, write_rows
 from assay.teacher.prompts import PrefixError, chat_template_of, prefix_of_place, prefix_of_view
 from assay.teacher.references import content_key, dialect_of, reference_facts

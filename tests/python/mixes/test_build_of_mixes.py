@@ -1,0 +1,191 @@
+"""The mixes as a build writes them: the same bytes on one thread and on two, nothing without a tokenizer, one manifest."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from dbt_project import REPOSITORY
+from mix_inputs import BUNDLED, write_tokenizer
+
+MIXES = ("credit", "escape_duel", "escape_mini", "finish_mini")
+SHARED = REPOSITORY.parent / "shared"
+
+Rows = list[dict[str, Any]]
+
+
+class Site:
+    """A warehouse of its own with its exports; the target folder of dbt is shared, so that it parses once."""
+
+    def __init__(self, folder: Path, target: Path) -> None:
+        self.folder, self.target = folder, target
+        self.warehouse, self.exports = folder / "warehouse.duckdb", folder / "exports"
+
+    def build(self, select: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            "ASSAY_DB": str(self.warehouse),
+            "ASSAY_EXPORTS": str(self.exports),
+            "DBT_TARGET_PATH": str(self.target / "target"),
+            "DBT_LOG_PATH": str(self.target / "logs"),
+            **settings,
+        }
+        command = [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "build", "--select", select]
+        return subprocess.run(
+            [*command, "--resource-type", "model", "--resource-type", "seed"],
+            cwd=REPOSITORY,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def digests(self) -> dict[str, str]:
+        paths = sorted(path for path in self.exports.rglob("*") if path.is_file())
+        return {
+            path.relative_to(self.exports).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths
+        }
+
+    def rows(self, query: str) -> Rows:
+        with duckdb.connect(str(self.warehouse), read_only=True) as connection:
+            rows: Rows = connection.sql(query).to_arrow_table().to_pylist()
+            return rows
+
+    def lines(self, name: str) -> Rows:
+        return [json.loads(line) for line in (self.exports / "mixes" / name).read_bytes().split(b"\n")[:-1]]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dbt")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, target: Path) -> Site:
+    """The bundled sample, built on one thread."""
+    site = Site(tmp_path_factory.mktemp("one"), target)
+    built = site.build("+manifest", ASSAY_THREADS="1")
+    assert built.returncode == 0, built.stdout
+    return site
+
+
+def test_two_threads_write_the_same_bytes_of_every_export(site: Site, target: Path, tmp_path: Path) -> None:
+    other = Site(tmp_path, target)
+    built = other.build("+manifest", ASSAY_THREADS="2")
+    assert built.returncode == 0, built.stdout
+    assert other.digests() == site.digests()
+    assert len(other.digests()) > 30
+
+
+def test_the_manifest_lists_every_file_as_it_is(site: Site) -> None:
+    document = json.loads((site.exports / "MANIFEST.json").read_bytes())
+    listed = {file["file"]: file for file in document["files"]}
+    found = site.digests()
+    assert {name: file["sha256"] for name, file in listed.items()} == {
+        name: digest for name, digest in found.items() if name != "MANIFEST.json"
+    }
+    for name, file in listed.items():
+        assert file["bytes"] == (site.exports / name).stat().st_size
+    for mix in MIXES:
+        assert listed[f"mixes/{mix}.jsonl"]["rows"] == len(site.lines(f"{mix}.jsonl")) > 0
+        settings = listed[f"mixes/{mix}.jsonl"]["settings"]
+        assert settings["tokenizer_sha256"] == hashlib.sha256((BUNDLED / "tokenizer.json").read_bytes()).hexdigest()
+        assert [row["mix"] for row in settings["mix_plan"]] == list(MIXES)
+    assert set(document["versions"]) >= {"assay", "duckdb", "tokenizers"}
+    assert {row["file"] for row in site.rows("select file from exports.manifest")} == set(found)
+
+
+def test_the_files_hold_what_the_tables_say(site: Site) -> None:
+    for mix in MIXES:
+        lines = site.lines(f"{mix}.jsonl")
+        rows = site.rows(f"select row_id, n_tokens from mixes.mix_rows where mix = '{mix}' order by row_order")
+        assert [(line["id"], line["train_meta"]["n_tokens"]) for line in lines] == [
+            (row["row_id"], row["n_tokens"]) for row in rows
+        ]
+        turns = site.rows(f"select row_id, message_index, train from mixes.mix_turns where mix = '{mix}' order by all")
+        assert {(row["row_id"], row["message_index"]): row["train"] for row in turns} == {
+            (line["id"], place): message["train"] for line in lines for place, message in enumerate(line["messages"])
+        }
+        assert pq.read_table(site.exports / "mixes" / f"{mix}.parquet").to_pylist() == lines
+    texts = site.rows("select row_id, message_index, role, content from intermediate.int_mix_texts")
+    said = {(row["row_id"], row["message_index"]): (row["role"], row["content"]) for row in texts}
+    for line in site.lines("final_v2.jsonl"):
+        for place, message in enumerate(line["messages"]):
+            assert said[line["id"], place] == (message["role"], message["content"])
+
+
+def test_the_finals_put_the_mixes_together_in_the_order_of_the_plan(site: Site) -> None:
+    mixes = site.exports / "mixes"
+    parts = [(mixes / f"{mix}.jsonl").read_bytes() for mix in MIXES]
+    assert (mixes / "final_v1.jsonl").read_bytes() == b"".join(parts[:2])
+    assert (mixes / "final_v2.jsonl").read_bytes() == b"".join(parts)
+    split = [pq.read_table(mixes / f"final_v2.{name}.parquet").num_rows for name in ("train", "validation")]
+    assert sum(split) == pq.read_metadata(mixes / "final_v2.parquet").num_rows
+
+
+def test_the_audit_file_has_every_candidate(site: Site) -> None:
+    audited = {line["id"]: line for line in site.lines("mask_audit.jsonl")}
+    rows = site.rows("select row_id, verdict from gates.mask_audit")
+    assert {name: line["verdict"] for name, line in audited.items()} == {row["row_id"]: row["verdict"] for row in rows}
+    for line in site.lines("final_v2.jsonl"):
+        audit = audited[line["id"]]
+        assert audit["is_exported"]
+        trained = [place for place, message in enumerate(line["messages"]) if message["train"]]
+        passed = [turn for turn in audit["turns"] if turn["verdict"] == "pass"]
+        assert [turn["message_index"] for turn in passed] == trained
+        assert sum(turn["end_token"] - turn["first_token"] for turn in passed) == line["train_meta"]["n_trained_tokens"]
+
+
+def test_a_second_build_encodes_nothing_again(site: Site) -> None:
+    before = site.digests()
+    built = site.build("mask_audit", ASSAY_THREADS="1")
+    assert built.returncode == 0, built.stdout
+    assert "Mask audit: 0 rows of 0 tokens" in built.stdout
+    assert site.digests() == before
+
+
+@pytest.fixture
+def spoilt(site: Site, target: Path, tmp_path: Path) -> Site:
+    """The same warehouse to build other settings into, with the exports elsewhere."""
+    other = Site(site.folder, target)
+    other.exports = tmp_path / "exports"
+    return other
+
+
+def test_a_tokenizer_that_cannot_be_read_stops_the_build_with_one_sentence(spoilt: Site, tmp_path: Path) -> None:
+    folder = write_tokenizer(tmp_path / "tokenizer")
+    (folder / "tokenizer.json").write_text("{broken")
+    built = spoilt.build("mask_audit", ASSAY_TOKENIZER=str(folder))
+    assert built.returncode == 1
+    assert f"the tokenizer folder {folder} cannot be read" in built.stdout
+    assert "Traceback" not in built.stdout + built.stderr
+    assert not spoilt.exports.exists()
+
+
+def test_without_a_tokenizer_nothing_passes_and_the_files_are_empty(spoilt: Site, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    built = spoilt.build("mask_audit+,+mix_export", ASSAY_TOKENIZER=str(tmp_path / "none"))
+    assert built.returncode == 0, built.stdout
+    assert spoilt.rows("select distinct verdict, reason from gates.mask_audit") == [
+        {"verdict": "unknown", "reason": "no_tokenizer"}
+    ]
+    for name in (*MIXES, "final_v1", "final_v2"):
+        assert (spoilt.exports / "mixes" / f"{name}.jsonl").read_bytes() == b""
+        assert pq.read_metadata(spoilt.exports / "mixes" / f"{name}.parquet").num_rows == 0
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared raw tree is not beside the repository")
+def test_the_real_raw_tree_gives_the_expected_rows_and_turns(target: Path, tmp_path: Path) -> None:
+    expected = json.loads((SHARED / "expected" / "sn97_headlines.json").read_bytes())
+    site = Site(tmp_path, target)
+    built = site.build("+mix_export", ASSAY_RAW_ROOT=str(SHARED / "raw"))
+    assert built.returncode == 0, built.stdout
+    lines = site.lines("final_v1.jsonl")
+    trained = sum(message["train"] for line in lines for message in line["messages"])
+    assert (len(lines), trained) == (expected["combined"]["rows"], expected["combined"]["train_turns"])
