@@ -4,11 +4,13 @@ Exact duplicates by a hash of the normalised text, near-duplicates by MinHash (5
 trained text and of its context, each for itself; `datasketch` does the hashing and the lookup.
 """
 
+import functools
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,27 +37,60 @@ BANDS = (16, 8)
 """16 bands of 8 find a pair of similarity 0.8 in 95 of 100 cases; what they find beyond that is compared and let go."""
 
 _PIECE = 1 << 20
+_CHARACTERS_KEPT = 16 << 20
 _SHINGLES_AT_A_TIME = 1 << 13
 
 Numbers = npt.NDArray[np.uint64]
 
 
-@dataclass
-class _Text:
-    """A text that grows message by message, as the digest of its words and their numbers."""
+@dataclass(frozen=True)
+class _Words:
+    """A message's words: one digest over all of them, and a number for each."""
 
-    digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
-    numbers: list[npt.NDArray[np.uint32]] = field(default_factory=list)
+    digest: bytes
+    numbers: npt.NDArray[np.uint32]
 
-    def add(self, content: str) -> None:
+
+class _Reader:
+    """Reads messages into words, and once alone what row after row begins with."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, _Words] = {}
+        self._characters = 0
+
+    def words(self, content: str) -> _Words:
+        found = self._read.get(content)
+        if found is not None:
+            return found
+        digest = hashlib.blake2b(digest_size=16)
+        numbers: list[npt.NDArray[np.uint32]] = [np.empty(0, np.uint32)]
         for words in words_of(content):
             encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-            self.digest.update(b" ".join(encoded) + b" ")
-            self.numbers.append(np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded)))
-        self.digest.update(b"\0")
+            digest.update(b" ".join(encoded) + b" ")
+            numbers.append(np.fromiter(map(zlib.crc32, encoded), dtype=np.uint32, count=len(encoded)))
+        found = _Words(digest.digest(), np.concatenate(numbers))
+        if self._characters + len(content) > _CHARACTERS_KEPT:
+            self._read.clear()
+            self._characters = 0
+        if len(content) <= _CHARACTERS_KEPT:
+            self._read[content] = found
+            self._characters += len(content)
+        return found
+
+
+@dataclass
+class _Text:
+    """A text that grows message by message."""
+
+    digest: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=16))
+    numbers: list[npt.NDArray[np.uint32]] = field(default_factory=lambda: [np.empty(0, np.uint32)])
+
+    def add(self, words: _Words) -> None:
+        self.digest.update(words.digest)
+        self.numbers.append(words.numbers)
 
     def shingles(self) -> Numbers:
-        return shingles(np.concatenate(self.numbers) if self.numbers else np.empty(0, np.uint32))
+        return shingles(np.concatenate(self.numbers))
 
 
 def words_of(text: str) -> Iterator[list[str]]:
@@ -78,9 +113,15 @@ def shingles(words: npt.NDArray[np.uint32]) -> Numbers:
     return np.unique((mixed ^ (mixed >> np.uint64(29))) & np.uint64(0xFFFFFFFF))
 
 
+@functools.cache
+def _permutations() -> Any:
+    """Drawn once from a fixed seed: every text is hashed alike, in every process."""
+    return MinHash(num_perm=PERMUTATIONS, seed=1, scheme="affine32").permutations
+
+
 def signature(numbers: Numbers) -> MinHash:
     """The MinHash of a set of shingles, in memory that does not grow with it."""
-    hashed = MinHash(num_perm=PERMUTATIONS, seed=1, hashfunc=int, scheme="affine32")
+    hashed = MinHash(num_perm=PERMUTATIONS, hashfunc=int, scheme="affine32", permutations=_permutations())
     for start in range(0, len(numbers), _SHINGLES_AT_A_TIME):
         hashed.update_batch(numbers[start : start + _SHINGLES_AT_A_TIME].tolist())
     return hashed
@@ -148,25 +189,27 @@ def duplicate_rows(
     """
     keys: list[tuple[str, str]] = []
     facts: list[tuple[str, str, int, int]] = []
+    reader = _Reader()
     clusters, splits = Groups(), Groups()
     kinds = (_Neighbours(similarity), _Neighbours(similarity))
     firsts: dict[str, int] = {}
     for key, messages in groupby(_messages(batches), key=lambda message: message[0]):
         row = clusters.add()
         splits.add()
-        whole, target, context = _Text(), _Text(), _Text()
+        whole, target, context = hashlib.blake2b(digest_size=16), _Text(), _Text()
         for _, role, train, content in messages:
-            whole.add(f"{role}\0{content}")
+            words = reader.words(content)
+            whole.update(role.encode("utf-8", "surrogatepass") + b"\0" + words.digest)
             if train:
-                target.add(content)
+                target.add(words)
             elif role != "system":
                 # A system message is the harness's own and the same everywhere.
-                context.add(content)
+                context.add(words)
         numbers = (target.shingles(), context.shingles())
         for neighbours, shingle_numbers in zip(kinds, numbers, strict=True):
             if len(shingle_numbers) >= fewest_shingles:
                 neighbours.add(row, signature(shingle_numbers), clusters)
-        row_hash = whole.digest.hexdigest()
+        row_hash = whole.hexdigest()
         clusters.join(firsts.setdefault(f"row {row_hash}", row), row)
         splits.join(firsts.setdefault(f"instance {instances[key]}", row), row)
         keys.append(key)
