@@ -29,7 +29,7 @@ PARTS_FOLDER = ".parts"
 AUDIT_FILE = "mask_audit.jsonl"
 FINALS = ("final_v1", "final_v2")
 SPLITS = ("train", "validation")
-_ALONE_ROWS = 64
+_ALONE_ROWS = 2000
 _READ_BYTES = 8 << 20
 
 

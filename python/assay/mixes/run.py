@@ -27,7 +27,7 @@ from assay.writing import whole
 
 ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
 EMPTY_FILE = "empty.parquet"
-_ALONE_ROWS = 64
+_ALONE_ROWS = 400
 _FINGERPRINT = b"assay.fingerprint"
 
 ROWS = pa.schema(

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
+from assay.mixes import run as run_module
 from assay.mixes.progress import progress_line
 from assay.mixes.run import ROWS_TABLE, TURNS_TABLE, Report, audit_tree
 from assay.mixes.texts import LINES_A_BLOCK
@@ -116,7 +117,10 @@ def test_text_that_is_gone_makes_a_row_unknown_and_a_file_that_is_gone_stops(tmp
         _run(tmp_path, landing, [candidate("credit/y", "sn97/gone", 1, "king", 6, 2)])
 
 
-def test_processes_do_not_change_what_is_found(tmp_path: Path, landing: Landing) -> None:
+def test_processes_do_not_change_what_is_found(
+    tmp_path: Path, landing: Landing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "_ALONE_ROWS", 0)
     many = {line: [("user", f"task {line}"), *CONVERSATION[2:]] for line in range(1, 3 * LINES_A_BLOCK, 20)}
     landing.mini("mini_coder/data/train-00001.parquet", many)
     rows = [candidate(f"mini/{line}", "mini_coder/data/train-00001.parquet", line, None, 4, 1, 3) for line in many]

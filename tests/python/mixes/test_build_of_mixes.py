@@ -1,4 +1,4 @@
-"""The mixes as a build writes them: the same bytes on one thread and on two, nothing without a tokenizer, one manifest."""
+"""The mixes as a build writes them: the same bytes on one thread and on two, and nothing without a tokenizer."""
 
 import hashlib
 import json
@@ -70,35 +70,29 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(tmp_path_factory: pytest.TempPathFactory, target: Path) -> Site:
     """The bundled sample, built on one thread."""
     site = Site(tmp_path_factory.mktemp("one"), target)
-    built = site.build("+manifest", ASSAY_THREADS="1")
+    built = site.build("+mix_export", ASSAY_THREADS="1")
     assert built.returncode == 0, built.stdout
     return site
 
 
 def test_two_threads_write_the_same_bytes_of_every_export(site: Site, target: Path, tmp_path: Path) -> None:
     other = Site(tmp_path, target)
-    built = other.build("+manifest", ASSAY_THREADS="2")
+    built = other.build("+mix_export", ASSAY_THREADS="2")
     assert built.returncode == 0, built.stdout
     assert other.digests() == site.digests()
-    assert len(other.digests()) > 30
+    assert len(other.digests()) == 25
 
 
-def test_the_manifest_lists_every_file_as_it_is(site: Site) -> None:
-    document = json.loads((site.exports / "MANIFEST.json").read_bytes())
-    listed = {file["file"]: file for file in document["files"]}
-    found = site.digests()
-    assert {name: file["sha256"] for name, file in listed.items()} == {
-        name: digest for name, digest in found.items() if name != "MANIFEST.json"
-    }
-    for name, file in listed.items():
-        assert file["bytes"] == (site.exports / name).stat().st_size
+def test_the_table_lists_every_file_as_it_is(site: Site) -> None:
+    listed = {row["file"]: row for row in site.rows("select * from exports.mix_export")}
+    assert {name: row["sha256"] for name, row in listed.items()} == site.digests()
+    for name, row in listed.items():
+        assert row["bytes"] == (site.exports / name).stat().st_size
     for mix in MIXES:
-        assert listed[f"mixes/{mix}.jsonl"]["rows"] == len(site.lines(f"{mix}.jsonl")) > 0
-        settings = listed[f"mixes/{mix}.jsonl"]["settings"]
-        assert settings["tokenizer_sha256"] == hashlib.sha256((BUNDLED / "tokenizer.json").read_bytes()).hexdigest()
-        assert [row["mix"] for row in settings["mix_plan"]] == list(MIXES)
-    assert set(document["versions"]) >= {"assay", "duckdb", "tokenizers"}
-    assert {row["file"] for row in site.rows("select file from exports.manifest")} == set(found)
+        assert listed[f"mixes/{mix}.jsonl"]["n_rows"] == len(site.lines(f"{mix}.jsonl")) > 0
+        rules = json.loads(listed[f"mixes/{mix}.jsonl"]["rules"])
+        assert rules["tokenizer_sha256"] == hashlib.sha256((BUNDLED / "tokenizer.json").read_bytes()).hexdigest()
+        assert [row["mix"] for row in rules["mix_plan"]] == list(MIXES)
 
 
 def test_the_files_hold_what_the_tables_say(site: Site) -> None:

@@ -1,17 +1,24 @@
 """Cards, Croissant and manifest: what they must hold, and that no text of the data breaks out of them."""
 
+import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import jinja2
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from assay.exporting import files_table
+from assay.mixes.export import file_names
 from assay.mixes.rows import SCHEMA
 from assay.provenance.cards import MIXES_CARD, card_table, cell, rendered
 from assay.provenance.croissant import DataFile, croissant
 from assay.provenance.hub import Split, features, head, size_category
 from assay.provenance.manifest import manifest
+from assay.provenance.step import manifest_step
 from assay.teacher.export import ROWS
 
 HOSTILE = "a|b\n# c <script>alert(1)</script> `x` [y](z) *w* {{ 7 * 7 }} {% raw %}"
@@ -138,3 +145,98 @@ def test_the_manifest_lists_every_file_in_order_whatever_order_it_is_given() -> 
         "inputs_sha256": "cd", "settings": {"b": 1},
     }  # fmt: skip
     assert list(document["versions"]) == ["assay", "duckdb"]
+
+
+class Site:
+    """Exported files as the models before the manifest leave them, and the tables that the cards show."""
+
+    def __init__(self, folder: Path) -> None:
+        self.exports = folder / "exports"
+        self.session = duckdb.connect()
+        plan = [{"mix": "credit", "position": 1, "seed": 7}, {"mix": "finish_mini", "position": 2, "seed": 8}]
+        self.session.execute(
+            """create table mix_plan as
+            select * from (values ('credit', 1, 7), ('finish_mini', 2, 8)) as plan (mix, position, seed)"""
+        )
+        mixes = [*(f"mixes/{name}" for name in file_names(["credit", "finish_mini"])), "mixes/mask_audit.jsonl"]
+        rules = json.dumps({"mix_plan": plan, "tokenizer_sha256": "ab"})
+        self.tables = {
+            "mix_export": self._files(mixes, rules),
+            "teacher_export": self._files(["teacher/sft_rows.jsonl", "teacher/sft_rows.parquet"], "{}"),
+            "promotion_record": self._files(["promotion/answer.json"], "{}").project("file, bytes, sha256"),
+            "mix_plan": self.session.table("mix_plan"),
+            "mix_composition": self.session.sql("""
+                select 'credit' as mix, 1 as mix_position, 41463 as n_rows, 0.5 as share_of_rows, 3 as n_train_turns,
+                1 as first_train_turn, 16 as last_train_turn, 5 as n_tokens, 2 as n_trained_tokens,
+                5.0 as median_row_tokens, 0 as n_over_limit, 0.1 as recovery_share, 1 as n_validation_rows"""),
+            "mix_coverage": self.session.sql(f"""
+                select 'looping' as failure_class, 1 as position, '{HOSTILE.replace("'", "''")}' as description,
+                1 as n_failures, 1.0 as share_of_failures, ['credit'] as covered_by, 1 as n_rows,
+                1 as n_train_turns"""),
+            "drop_ledger": self.session.sql("""
+                select 'credit' as mix, 1 as mix_position, 1 as step_order, 'cap' as step, 'within_cap' as reason,
+                2 as "rows", 3 as turns"""),
+            "mask_audit": self.session.sql("""
+                select 'credit' as mix, 'pass' as verdict, null::varchar as reason, 5 as n_tokens, 1 as n_trained_turns,
+                2 as n_trained_tokens, 0 as n_boundary_merges, false as over_limit"""),
+            "answers": self.session.sql("select 'a/judge' as judge_model"),
+            "duels": self.session.sql("select 'v4' as ruleset_id"),
+            "artifacts": self.session.sql("select 'sn97' as source, 'a' as artifact_id, 'ee' as sha256, 3 as bytes"),
+        }  # fmt: skip
+
+    def _files(self, names: list[str], rules: str) -> duckdb.DuckDBPyRelation:
+        listed = []
+        for name in names:
+            path = self.exports / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith(".parquet"):
+                pq.write_table(SCHEMA.empty_table(), path)
+            else:
+                path.write_text(name)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            listed.append((name, path.stat().st_size, digest, 4, rules, "ff"))
+        return self.session.from_arrow(files_table(listed))
+
+    def describe(self) -> list[tuple[Any, ...]]:
+        settings = {"dataset_license": "cc-by-4.0", "ruleset": ""}
+        return manifest_step(self.session, str(self.exports), self.tables, settings).fetchall()
+
+    def fault(self) -> str | None:
+        found = self.session.sql("select sentence from landing.fault").fetchall()
+        return str(found[0][0]) if found else None
+
+
+def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    listed = {row[0]: row for row in site.describe()}
+    assert site.fault() is None
+    found = {
+        path.relative_to(site.exports).as_posix(): path.read_bytes()
+        for path in site.exports.rglob("*")
+        if path.is_file()
+    }
+    assert {name: hashlib.sha256(data).hexdigest() for name, data in found.items()} == {
+        name: row[2] for name, row in listed.items()
+    }
+    document = json.loads(found["MANIFEST.json"])
+    assert {file["file"] for file in document["files"]} == set(found) - {"MANIFEST.json"}
+    card = found["mixes/README.md"].decode()
+    assert card.startswith("---\nlicense: cc-by-4.0\n")
+    assert "| credit | 41,463 | 0.5 |" in card
+    assert "<script>" not in card
+    assert "Judges: a/judge." in found["mixes/croissant.json"].decode()
+    croissants = [json.loads(found[f"{folder}/croissant.json"]) for folder in ("mixes", "teacher")]
+    assert [len(one["recordSet"]) for one in croissants] == [4, 1]
+    for folder, one in zip(("mixes", "teacher"), croissants, strict=True):
+        for file in one["distribution"]:
+            assert file["sha256"] == hashlib.sha256(found[f"{folder}/{file['contentUrl']}"]).hexdigest()
+    site.describe()
+    assert {name: (site.exports / name).read_bytes() for name in found} == found
+
+
+def test_an_export_that_changed_behind_the_build_is_one_sentence(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    (site.exports / "mixes" / "credit.jsonl").write_text("something else")
+    assert site.describe() == []
+    assert str(site.fault()).endswith("credit.jsonl is not as the build wrote it: build its export again")
+    assert not (site.exports / "MANIFEST.json").exists()
