@@ -51,6 +51,7 @@ ROWS = pa.schema(
 )
 """Columns of the files: those of the seed's set, then where a row comes from and what to know of it."""
 
+
 def check_round_trip(row: Mapping[str, Any], cue: str) -> None:
     """Raise AssayError unless the validator's rule gives thought with cue, and action, back from the completion."""
     expected = (thought_with_cue(row["thought"], cue or None), row["action"])

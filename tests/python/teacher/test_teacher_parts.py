@@ -7,12 +7,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
-from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.exporting import json_line
+from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.teacher.export import ROWS, write_rows
-from assay.teacher.prompts import PrefixError, chat_template_of, prefix_of_place, prefix_of_view
+from assay.teacher.prompts import (
+    PrefixError,
+    chat_template_of,
+    named_tokens_of,
+    prefix_of_place,
+    prefix_of_view,
+    render_turn,
+)
 from assay.teacher.references import content_key, dialect_of, reference_facts
 from assay.teacher.selected import has_environment_turn, is_blank
+from assay.validator.chat_templates import TemplateRefusedError
 from assay.validator.repairs import Repaired
 from assay.validator.rollouts import completion_text, fenced
 
@@ -133,6 +141,41 @@ def test_the_chat_template_is_found_where_tokenizers_keep_it(tmp_path: Path) -> 
     config.write_text("{")
     with pytest.raises(AssayError, match="cannot be read"):
         chat_template_of(tmp_path)
+
+
+def test_a_template_prints_the_special_tokens_that_its_settings_name(tmp_path: Path) -> None:
+    assert named_tokens_of(tmp_path) == {}
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text(json.dumps({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": None}))
+    assert named_tokens_of(tmp_path) == {"bos_token": "<s>", "eos_token": "</s>"}
+    template = (
+        "{{ bos_token }}{% for message in messages %}[{{ message.role }}]{{ message.content }}{{ eos_token }}"
+        "{% endfor %}{{ pad_token }}{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    prefix = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    assert render_turn(template, named_tokens_of(tmp_path), prefix) == "<s>[system]s</s>[user]u</s>[assistant]<think>"
+    config.write_text("[1]")
+    with pytest.raises(AssayError, match="are not a JSON object"):
+        named_tokens_of(tmp_path)
+
+
+def test_a_template_may_use_what_templates_of_trained_models_use() -> None:
+    template = (
+        "{%- macro shown(content) -%}{{ content | trim }}{%- endmacro -%}"
+        "{%- set ns = namespace(last=0) -%}"
+        "{%- for message in messages[::-1] -%}{%- set index = (messages | length - 1) - loop.index0 -%}"
+        "{%- if message.role == 'user' and ns.last == 0 -%}{%- set ns.last = index -%}{%- endif -%}{%- endfor -%}"
+        "{%- for message in messages -%}{{ loop.index0 ~ ':' ~ shown(message.content) + ';' }}{%- endfor -%}"
+        "{{ ns.last }}{%- if tools %}{{ tools | tojson }}{% endif -%}"
+        "{%- if add_generation_prompt %}{{ '<think>\n' }}{% endif -%}"
+    )
+    prefix = [{"role": "system", "content": " s "}, {"role": "user", "content": "u"}]
+    assert render_turn(template, {}, prefix) == "0:s;1:u;1<think>\n"
+
+
+def test_a_template_without_end_is_refused() -> None:
+    with pytest.raises(TemplateRefusedError):
+        render_turn("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", {}, [])
 
 
 def _side(
