@@ -259,7 +259,7 @@ int_duel_runs as (
         described.has_tags,
         described.era_of_marks as era,
         own_rulesets.ruleset_id as own_ruleset_id,
-        coalesce({{ "'" ~ var('ruleset') ~ "'" if var('ruleset') else 'null' }}, own_rulesets.ruleset_id) as ruleset_id
+        coalesce({{ "'" ~ var('ruleset') | replace("'", "''") ~ "'" if var('ruleset') else 'null' }}, own_rulesets.ruleset_id) as ruleset_id
     from described
     left join own_rulesets on described.eval_run_id = own_rulesets.eval_run_id
 
