@@ -1,5 +1,12 @@
+{%- set forced = var('ruleset') | replace("'", "''") -%}
 -- A name that no row of the seed has would leave every side without loop limits and every gate of them unknown.
-select '{{ var('ruleset') | replace("'", "''") }}' as ruleset_id
-where
-    '{{ var('ruleset') | replace("'", "''") }}' <> ''
-    and '{{ var('ruleset') | replace("'", "''") }}' not in (select rulesets.ruleset_id from {{ ref('rulesets') }} as rulesets)
+with forced as (
+
+    select '{{ forced }}' as ruleset_id
+
+)
+
+select forced.ruleset_id
+from forced
+left join {{ ref('rulesets') }} as rulesets on forced.ruleset_id = rulesets.ruleset_id
+where forced.ruleset_id <> '' and rulesets.ruleset_id is null
