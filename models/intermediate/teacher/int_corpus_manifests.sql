@@ -65,7 +65,8 @@ int_corpus_manifests as (
         coalesce(named.schema_version, by_epoch.schema_version) as schema_version,
         case
             when named.manifest_sha256 is not null then 'sha256'
-            when misnamed.named_sha256 is null and present.sha256 is null and by_epoch.n_manifests = 1 then 'corpus_epoch'
+            when misnamed.named_sha256 is null and present.sha256 is null and by_epoch.n_manifests = 1
+                then 'corpus_epoch'
         end as found_by,
         case
             when named.manifest_sha256 is not null then null
