@@ -52,6 +52,11 @@ stated as (
         case
             when duels.duel_params is null and duels.gates is not null then 's_star_v2'
             when duels.duel_params is null then 'unknown'
+            -- A tempering that is there and no number is no rule, and not the rule without one.
+            when
+                duels.duel_params ->> '$.tau' is not null
+                and not coalesce(isfinite(try_cast(duels.duel_params ->> '$.tau' as double)), false)
+                then 'unknown'
             when
                 duels.duel_params ->> '$.score_mode' is not null
                 or duels.duel_params ->> '$.band_c' is not null
@@ -116,6 +121,7 @@ replayed as (
             when rule_family = 's_star_v2' then 's_star_v2_is_not_documented'
             when rule_family = 'min_rg' then 'min_rg_needs_another_measure'
             when rule_family = 'unknown' then 'record_states_no_rule'
+            when paired_margin is null then 'tempering_is_not_a_number'
         end as unknown_reason
     from measured
 

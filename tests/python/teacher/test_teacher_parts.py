@@ -211,6 +211,12 @@ def test_a_record_that_cannot_be_scored_says_why() -> None:
     assert unknown_reason(sides) == "pair_without_log_probability"
 
 
+def test_log_probabilities_whose_difference_overflows_are_no_score() -> None:
+    king, challenger = _side("king", [0.0, 0.0]), _side("challenger", [0.1, 1e308])
+    challenger[1][1]["lpc_yc_e"] = -1e308
+    assert unknown_reason(rows_of(king[0] + challenger[0], king[1] + challenger[1])) == "log_probability_out_of_range"
+
+
 def test_one_turn_is_no_duel() -> None:
     king, challenger = _side("king", [0.0]), _side("challenger", [0.1])
     (margin,) = margins(rows_of(king[0] + challenger[0], king[1] + challenger[1]), [None])
@@ -222,6 +228,7 @@ def test_own_tau_is_what_the_record_states() -> None:
     assert [own_tau(text) for text in (None, "{}", '{"tau": null}', '{"tau": "x"}', '{"tau": true}', "[]")] == [
         None
     ] * 6
+    assert [own_tau(f'{{"tau": {text}}}') for text in ("1" + 400 * "0", "1e400", "-1e400")] == [None] * 3
 
 
 def test_a_constant_ending_is_found_and_short_thoughts_are_none() -> None:
