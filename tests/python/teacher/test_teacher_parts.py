@@ -292,6 +292,17 @@ def test_a_row_that_does_not_round_trip_stops_the_export_and_leaves_the_old_file
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_files_hold_no_nul_and_still_round_trip(tmp_path: Path) -> None:
+    thought, action = "A\0thought", fenced("ls")
+    row = _row(1, prompt="p\0", thought=thought, completion=completion_text(thought, action, "Go:"))
+    write_rows(tmp_path, _batches([row], 1), "Go:")
+    (line,) = (tmp_path / "sft_rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "\\u0000" not in line
+    written = json.loads(line)
+    assert (written["prompt"], written["thought"]) == ("p\ufffd", "A\ufffdthought")
+    assert pq.read_table(tmp_path / "sft_rows.parquet").to_pylist() == [written]
+
+
 def test_json_has_no_number_that_json_does_not_have() -> None:
     with pytest.raises(ValueError, match="JSON"):
         json_line({"x": float("nan")})
