@@ -124,11 +124,14 @@ class State:
         os.replace(part, self.path)
 
 
-def code_fingerprint(*packages: ModuleType) -> str:
-    """A hash of the packages' own code: what an older version made is made again."""
+def code_fingerprint(*modules: ModuleType) -> str:
+    """A hash of the code of modules, all of a package's own: what an older version made is made again."""
     digest = hashlib.sha256()
-    for package in packages:
-        for folder in package.__path__:
-            for path in sorted(Path(folder).rglob("*.py")):
-                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for module in modules:
+        folders = getattr(module, "__path__", None)
+        files = [Path(str(module.__file__))] if folders is None else []
+        for folder in folders or ():
+            files += sorted(Path(folder).rglob("*.py"))
+        for path in files:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

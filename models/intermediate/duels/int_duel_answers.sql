@@ -65,6 +65,26 @@ asked as (
 
 ),
 
+-- Letter grades carry a probability-weighted score, which is the real one; what is no probability is none.
+weighted as (
+
+    select
+        artifact_id,
+        line,
+        judge_index,
+        question_id,
+        explanation,
+        answer_text,
+        answer_scale,
+        is_answered,
+        case
+            when answer_scale = 'graded_20' and score between 0 and 1 then score
+            else answer_value
+        end as answer_value
+    from answers
+
+),
+
 int_duel_answers as (
 
     select
@@ -89,27 +109,23 @@ int_duel_answers as (
         asked.requires,
         asked.category,
         asked.step,
-        answers.answer_text,
-        answers.answer_scale,
-        coalesce(answers.is_answered, false) as is_answered,
-        coalesce(answers.explanation, '') <> '' as is_explained,
-        -- Letter grades carry a probability-weighted score, which is the real one.
+        weighted.answer_text,
+        weighted.answer_scale,
+        coalesce(weighted.is_answered, false) as is_answered,
+        coalesce(weighted.explanation, '') <> '' as is_explained,
+        weighted.answer_value,
         case
-            when answers.answer_scale = 'graded_20' then coalesce(answers.score, answers.answer_value)
-            else answers.answer_value
-        end as answer_value,
-        case
-            when answers.answer_scale = 'graded_20' then coalesce(answers.score, answers.answer_value) >= 0.5
-            when answers.answer_scale = 'binary' then answers.answer_value = 1
-            when answers.answer_scale is not null then false
+            when weighted.answer_scale = 'graded_20' then weighted.answer_value >= 0.5
+            when weighted.answer_scale = 'binary' then weighted.answer_value = 1
+            when weighted.answer_scale is not null then false
         end as is_yes
     from asked
-    left join answers
+    left join weighted
         on
-            asked.scoring_artifact_id = answers.artifact_id
-            and asked.scoring_line = answers.line
-            and asked.judge_index = answers.judge_index
-            and asked.question_id = answers.question_id
+            asked.scoring_artifact_id = weighted.artifact_id
+            and asked.scoring_line = weighted.line
+            and asked.judge_index = weighted.judge_index
+            and asked.question_id = weighted.question_id
     where asked.nth_of_id = 1
 
 )

@@ -1,3 +1,4 @@
+{%- set forced_ruleset = var('ruleset') | replace("'", "''") -%}
 with verdicts as (
 
     select * from {{ ref('stg_sn97__verdicts') }}
@@ -259,7 +260,11 @@ int_duel_runs as (
         described.has_tags,
         described.era_of_marks as era,
         own_rulesets.ruleset_id as own_ruleset_id,
-        coalesce({{ "'" ~ var('ruleset') ~ "'" if var('ruleset') else 'null' }}, own_rulesets.ruleset_id) as ruleset_id
+        {% if forced_ruleset -%}
+        coalesce('{{ forced_ruleset }}', own_rulesets.ruleset_id) as ruleset_id
+        {%- else -%}
+        own_rulesets.ruleset_id
+        {%- endif %}
     from described
     left join own_rulesets on described.eval_run_id = own_rulesets.eval_run_id
 

@@ -1,3 +1,5 @@
+{#- Published weights go up to 2; sums of a side's weights up to here neither overflow nor lose a small one. -#}
+{%- set largest_weight = 1000000 -%}
 with questions as (
 
     select * from {{ ref('stg_sn97__questions') }}
@@ -71,7 +73,8 @@ weighed as (
 
 ),
 
--- Where a run stamps its questions, one without a stamp weighs what the table of the run's era says.
+-- Where a run stamps its questions, one without a stamp, or with one that is no weight, weighs what the table of the
+-- run's era says.
 stamped as (
 
     select
@@ -80,7 +83,10 @@ stamped as (
         weighed.question_index,
         weighed.question_id,
         'stamped' as tag_weights_id,
-        coalesce(weighed.stamped_weight, weighed.weight) as weight
+        case
+            when weighed.stamped_weight between 0 and {{ largest_weight }} then weighed.stamped_weight
+            else weighed.weight
+        end as weight
     from weighed
     inner join scoring_results
         on

@@ -99,6 +99,7 @@ found as (
             else 'trajectories'
         end as expected_kind,
         artifacts.kind,
+        min(wanted.role) over a_key <> max(wanted.role) over a_key as has_two_formats,
         row_number() over (
             partition by wanted.manifest_sha256, wanted.role, wanted.key
             order by
@@ -108,6 +109,7 @@ found as (
         ) as nth_file
     from wanted
     left join artifacts on 'sn120/' || regexp_replace(wanted.key, '\.gz$', '') = artifacts.key_path
+    window a_key as (partition by wanted.manifest_sha256, wanted.key)
 
 ),
 
@@ -128,6 +130,7 @@ int_corpus_files as (
         found.n_rows,
         case
             when found.key is null then 'no_key'
+            when found.has_two_formats then 'listed_with_two_formats'
             when found.artifact_id is null then 'absent'
             when found.expected_sha256 is null then 'no_hash'
             when found.found_sha256 <> found.expected_sha256 then 'hash_differs'

@@ -1,3 +1,4 @@
+{%- set parameters = ['tau', 'k_sigma', 'min_margin', 'min_thought_chars', 'causality_gamma'] -%}
 -- depends_on: {{ ref('int_reference_facts') }}
 with records as (
 
@@ -5,9 +6,18 @@ with records as (
 
 ),
 
+-- What is no finite number is null.
 duels as (
 
-    select * from {{ ref('stg_sn120__duels') }}
+    select
+        *,
+        {%- for name in parameters %}
+        case
+            when isfinite(try_cast(duel_params ->> '$.{{ name }}' as double))
+                then try_cast(duel_params ->> '$.{{ name }}' as double)
+        end as stated_{{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ ref('stg_sn120__duels') }}
 
 ),
 
@@ -40,24 +50,29 @@ stated as (
         duels.z as published_z,
         duels.n_paired_turns as published_n_paired_turns,
         duels.rejection_reason is not null and duels.n_challenger_rows is null as has_no_duel,
-        try_cast(duels.duel_params ->> '$.tau' as double) as tau,
-        coalesce(try_cast(duels.duel_params ->> '$.k_sigma' as double), duels.k_sigma) as k_sigma,
-        coalesce(try_cast(duels.duel_params ->> '$.min_margin' as double), duels.min_margin, 0) as min_margin,
-        coalesce(try_cast(duels.duel_params ->> '$.min_thought_chars' as double), 0) as min_thought_chars,
+        duels.stated_tau as tau,
+        coalesce(duels.stated_k_sigma, duels.k_sigma) as k_sigma,
+        coalesce(duels.stated_min_margin, duels.min_margin, 0) as min_margin,
+        coalesce(duels.stated_min_thought_chars, 0) as min_thought_chars,
         case
             when try_cast(duels.duel_params ->> '$.causality_gate' as boolean)
-                then coalesce(try_cast(duels.duel_params ->> '$.causality_gamma' as double), 0.3)
+                then coalesce(duels.stated_causality_gamma, 0.3)
             else 0
         end as causality_gamma,
         case
             when duels.duel_params is null and duels.gates is not null then 's_star_v2'
             when duels.duel_params is null then 'unknown'
+            -- A parameter that is there and no number is no rule, and not the rule without it.
+            {%- for name in parameters %}
+            when duels.duel_params ->> '$.{{ name }}' is not null and duels.stated_{{ name }} is null then 'unknown'
+            {%- endfor %}
             when
                 duels.duel_params ->> '$.score_mode' is not null
                 or duels.duel_params ->> '$.band_c' is not null
                 or duels.duel_params ->> '$.forfeit_turn_score' is not null
                 then 'min_rg'
-            when try_cast(duels.duel_params ->> '$.tau' as double) > 0 then 'reason_v4'
+            when duels.stated_k_sigma is null and duels.k_sigma is null then 'unknown'
+            when duels.stated_tau > 0 then 'reason_v4'
             else 'reason_v3'
         end as rule_family
     from records
@@ -116,6 +131,7 @@ replayed as (
             when rule_family = 's_star_v2' then 's_star_v2_is_not_documented'
             when rule_family = 'min_rg' then 'min_rg_needs_another_measure'
             when rule_family = 'unknown' then 'record_states_no_rule'
+            when paired_margin is null then 'tempering_is_not_a_number'
         end as unknown_reason
     from measured
 

@@ -36,7 +36,10 @@ described as (
         records.record_order,
         records.published_at,
         teacher_references.*,
-        teacher_references.lp_own - teacher_references.lp_empty as teacher_lift,
+        case
+            when isfinite(teacher_references.lp_own - teacher_references.lp_empty)
+                then teacher_references.lp_own - teacher_references.lp_empty
+        end as teacher_lift,
         facts.dialect,
         facts.first_token,
         facts.action_key,

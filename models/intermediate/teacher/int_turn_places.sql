@@ -25,6 +25,16 @@ turn_index as (
 
 ),
 
+-- One row a key, also where a manifest lists it with two formats; that is a fault of both.
+chunk_files as (
+
+    select *
+    from corpus_files
+    where role in ('chunk', 'view_chunk')
+    qualify row_number() over (partition by manifest_sha256, key order by role) = 1
+
+),
+
 trajectories as (
 
     select
@@ -131,11 +141,10 @@ joined as (
             and indexes.fault is null
             and turns.turn_id = turn_index.turn_id
             and turn_index.nth_row = 1
-    left join corpus_files as chunks
+    left join chunk_files as chunks
         on
             manifests.used_manifest_sha256 = chunks.manifest_sha256
             and turn_index.chunk_key = chunks.key
-            and chunks.role in ('chunk', 'view_chunk')
     left join chunk_lines
         on chunks.artifact_id = chunk_lines.artifact_id and turn_index.traj_line = chunk_lines.traj_line
     left join trajectories

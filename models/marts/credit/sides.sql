@@ -103,6 +103,7 @@ sides as (
         case
             when abs(score_recomputed - score) < 1.5e-6 then null
             when scoring_line is null then 'no scoring line'
+            when coalesce(n_judges, 0) = 0 then 'no judge record'
             when n_questions = 0 then 'no questions'
             when score_recomputed is null then 'no question was answered'
             when score is null then 'no stored score'

@@ -74,21 +74,44 @@ counted as (
 
 ),
 
-corpus_check as (
+corpora as (
+
+    select distinct fixture
+    from headers
+
+),
+
+paired as (
 
     select
         coalesce(stated.fixture, counted.fixture) as fixture,
         coalesce(stated.statistic, counted.statistic) as statistic,
         coalesce(stated.name, counted.name) as name,
         stated.n as n_stated,
-        counted.n as n_counted,
-        coalesce(stated.n = counted.n, false) as matches
+        counted.n as n_found
     from stated
     full outer join counted
         on
             stated.fixture = counted.fixture
             and stated.statistic = counted.statistic
             and stated.name = counted.name
+
+),
+
+-- What a corpus does not have it has 0 times; where there is no corpus nothing is counted.
+corpus_check as (
+
+    select
+        paired.fixture,
+        paired.statistic,
+        paired.name,
+        paired.n_stated,
+        coalesce(paired.n_found, case when corpora.fixture is not null then 0 end) as n_counted,
+        coalesce(
+            paired.n_stated = coalesce(paired.n_found, case when corpora.fixture is not null then 0 end), false
+        ) as matches
+    from paired
+    left join corpora on paired.fixture = corpora.fixture
 
 )
 

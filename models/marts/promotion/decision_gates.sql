@@ -61,6 +61,7 @@ held as (
         rates.low,
         rates.high,
         case
+            when gates.at_least is null and gates.at_most is null then 'the gate has no limit'
             when rates.reason is not null then rates.reason
             when rates.value is null or not isfinite(rates.value)
                 then gates.measure || ' in ' || gates.context || ' was not measured'

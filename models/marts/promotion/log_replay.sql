@@ -4,9 +4,17 @@ with metrics as (
 
 ),
 
+-- `step150` and `step0150` are one step: which of two files a line speaks of nobody can say.
 files as (
 
-    select * from {{ ref('int_checkpoint_files') }}
+    select
+        fixture,
+        run,
+        step,
+        case when count(*) = 1 then min(checkpoint) end as checkpoint,
+        count(*) as n_files
+    from {{ ref('int_checkpoint_files') }}
+    group by fixture, run, step
 
 ),
 
@@ -35,6 +43,7 @@ compared as (
         metrics.preserve_rate as preserve_stated,
         {{ round_like_python('replayed.preserve_restricted', 3) }} as preserve_replayed,
         case
+            when files.n_files > 1 then 'several checkpoints of this run and step'
             when files.checkpoint is null then 'no checkpoint of this run and step'
             else replayed.reason
         end as reason

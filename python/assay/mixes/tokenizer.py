@@ -13,12 +13,10 @@ from typing import Any
 from assay.errors import AssayError
 from assay.mixes.templates import ChatTemplate
 from assay.names import shown
-from assay.teacher.prompts import chat_template_of
+from assay.teacher.prompts import chat_template_of, named_tokens_of
 
 BUNDLED = Path("tests/fixtures/raw/tokenizer")
 """Below the project's folder, where a build runs; small, and of no model."""
-
-_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 
 
 @dataclass(frozen=True)
@@ -107,21 +105,14 @@ class AuditTokenizer:
 @lru_cache(maxsize=2)
 def load(folder: Path, identity: Identity) -> AuditTokenizer:
     """Load a complete tokenizer folder; `identity` makes sure that a changed file is loaded again."""
-    path, settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    path = folder / "tokenizer.json"
     try:
         document = json.loads(path.read_bytes())
-        settings = json.loads(settings_path.read_bytes()) if settings_path.is_file() else {}
     except (OSError, ValueError, RecursionError) as error:
         raise AssayError(f"the tokenizer folder {shown(folder)} cannot be read: {error}") from None
-    if not isinstance(document, dict) or not isinstance(settings, dict):
-        raise AssayError(f"the tokenizer folder {shown(folder)} does not hold JSON objects")
-    named = {}
-    for name in _NAMED_TOKENS:
-        token = settings.get(name)
-        content = token.get("content") if isinstance(token, dict) else token
-        if isinstance(content, str):
-            named[name] = content
+    if not isinstance(document, dict):
+        raise AssayError(f"the tokenizer {shown(path)} is not a JSON object")
     template = chat_template_of(folder)
     if template is None:
         raise AssayError(f"the tokenizer folder {shown(folder)} has no chat template")
-    return AuditTokenizer(document, template, named)
+    return AuditTokenizer(document, template, named_tokens_of(folder))

@@ -11,6 +11,9 @@ from assay.validator.duels import Row, causality_pass_rate, duel, median_thought
 
 ENDING_CHARACTERS = 32
 
+LARGEST_LOG_PROBABILITY = 1e6
+"""A log probability a byte beyond this in size is none: a model's least token is worth less than a hundred a byte."""
+
 # Columns of the landed pairs and the published names the rules speak of.
 PAIR_NAMES = {
     "lpc_yc_za": "lpC_yc_za",
@@ -44,10 +47,15 @@ class CommonEnding:
 
 
 def own_tau(duel_params: str | None) -> float | None:
-    """Return the tempering a record states, or null when it states none."""
+    """Return the tempering a record states, or null when it states none, or one that is not a finite number."""
     parameters = json.loads(duel_params) if duel_params else None
     tau = parameters.get("tau") if isinstance(parameters, dict) else None
-    return float(tau) if isinstance(tau, int | float) and not isinstance(tau, bool) else None
+    if not isinstance(tau, int | float) or isinstance(tau, bool):
+        return None
+    try:
+        return _finite(float(tau))
+    except OverflowError:
+        return None
 
 
 def rows_of(rows: Iterable[Mapping[str, Any]], pairs: Iterable[Mapping[str, Any]]) -> dict[str, list[Row]]:
@@ -72,8 +80,12 @@ def unknown_reason(sides: Mapping[str, Sequence[Row]]) -> str | None:
             return f"no_{side}_rows"
     for side in ("king", "challenger"):
         for row in valid_rows(sides[side]):
-            if any(pair["lpC_yc_za"] is None or pair["lpC_yc_e"] is None for pair in row["pairs"]):
-                return "pair_without_log_probability"
+            for pair in row["pairs"]:
+                values = (pair["lpC_yc_za"], pair["lpC_yc_e"])
+                if None in values:
+                    return "pair_without_log_probability"
+                if any(abs(value) > LARGEST_LOG_PROBABILITY for value in values):
+                    return "log_probability_out_of_range"
     return None
 
 

@@ -60,6 +60,11 @@ def check_round_trip(row: Mapping[str, Any], cue: str) -> None:
         raise AssayError(f"the completion of turn {row['turn_id']} does not round trip; nothing was exported")
 
 
+def without_nul(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose texts hold U+FFFD in place of NUL, which tables keep and many a reader of files refuses."""
+    return {name: value.replace("\0", "\ufffd") if isinstance(value, str) else value for name, value in row.items()}
+
+
 def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], cue: str) -> int:
     """Write `sft_rows.parquet` and `sft_rows.jsonl` below `folder`, both or none; return the number of rows.
 
@@ -72,7 +77,8 @@ def write_rows(folder: Path, batches: Iterable[pa.RecordBatch], cue: str) -> int
         pq.ParquetWriter(parts[0], ROWS, compression="zstd", compression_level=3) as table,
         parts[1].open("w", encoding="utf-8", newline="\n") as lines,
     ):
-        for group in _groups(batches):
+        for published in _groups(batches):
+            group = [without_nul(row) for row in published]
             for row in group:
                 check_round_trip(row, cue)
                 lines.write(json_line(row))

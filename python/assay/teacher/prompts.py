@@ -5,19 +5,23 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+import assay.mixes.templates
 import assay.teacher
 import assay.validator
 from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.errors import AssayError
+from assay.mixes.templates import ChatTemplate
+from assay.names import shown
 from assay.teacher.references import key_of
 from assay.teacher.tables import Writer, keep_only, prepare, stamp
-from assay.validator.chat_templates import TemplateRefusedError, render_prompt
+from assay.validator.chat_templates import TemplateRefusedError
 from assay.validator.corpus import materialize_turn
 from assay.validator.prompts import open_think
 from assay.validator.slices import stratum_key
@@ -27,6 +31,7 @@ STATE_FILE = "teacher_prompts.json"
 _MESSAGES_AT_A_TIME = 256
 _FLUSH_CHARACTERS = 8 << 20
 _ALONE_BYTES = 4 << 20
+_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 _MESSAGE_TABLES = {
     "trajectory": "sn120_trajectory_messages",
     "view": "sn120_trajectory_messages",
@@ -48,6 +53,7 @@ class _Task:
     layout: str
     places: tuple[dict[str, Any], ...]
     template: str | None
+    named_tokens: tuple[tuple[str, str], ...]
 
     @property
     def stem(self) -> str:
@@ -69,20 +75,57 @@ def chat_template_of(folder: Path) -> str | None:
     `chat_template.jinja` comes first, then `chat_template` of `tokenizer_config.json`: a text, or a list of named
     ones of which `default` is taken. Raises AssayError when a file is there and cannot be read.
     """
-    template, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    template = folder / "chat_template.jinja"
     try:
         if template.is_file():
             return template.read_text(encoding="utf-8")
-        if not config.is_file():
-            return None
-        found = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise AssayError(f"the chat template below {folder} cannot be read: {error}") from None
-    published = found.get("chat_template") if isinstance(found, dict) else None
+    except (OSError, ValueError) as error:
+        raise AssayError(f"the chat template {shown(template)} cannot be read: {error}") from None
+    published = _settings_of(folder).get("chat_template")
     if isinstance(published, list):
         named = [one for one in published if isinstance(one, dict) and one.get("name") == "default"]
         published = named[0].get("template") if named else None
     return published if isinstance(published, str) else None
+
+
+def named_tokens_of(folder: Path) -> dict[str, str]:
+    """Return what a chat template may name besides its messages: `bos_token`, `eos_token`, `pad_token`, `unk_token`.
+
+    Read from `tokenizer_config.json`, where each is a text or an object with the text as `content`; one that is null
+    or absent is left out, and prints as nothing. Raises AssayError when the file is there and cannot be read.
+    """
+    settings = _settings_of(folder)
+    named: dict[str, str] = {}
+    for name in _NAMED_TOKENS:
+        token = settings.get(name)
+        content = token.get("content") if isinstance(token, dict) else token
+        if isinstance(content, str):
+            named[name] = content
+    return named
+
+
+def _settings_of(folder: Path) -> dict[str, Any]:
+    path = folder / "tokenizer_config.json"
+    try:
+        settings = json.loads(path.read_bytes()) if path.is_file() else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise AssayError(f"the tokenizer settings {shown(path)} cannot be read: {error}") from None
+    if not isinstance(settings, dict):
+        raise AssayError(f"the tokenizer settings {shown(path)} are not a JSON object")
+    return settings
+
+
+def render_turn(template: str, named_tokens: Mapping[str, str], prefix: Sequence[Message]) -> str:
+    """Return the prompt of a prefix: the chat template with its generation prompt, and `<think>` open at the end (B.1).
+
+    Raises TemplateRefusedError for a template that is broken, raises, or does more than its messages give reason to.
+    """
+    return open_think(_compiled(template, tuple(named_tokens.items())).render(prefix, add_generation_prompt=True))
+
+
+@lru_cache(maxsize=1)
+def _compiled(template: str, named_tokens: tuple[tuple[str, str], ...]) -> ChatTemplate:
+    return ChatTemplate(template, dict(named_tokens))
 
 
 def prefix_of_view(nodes: Sequence[Message], node_id: int | None) -> list[Message]:
@@ -138,16 +181,17 @@ def make_prompts(places: Path, landing: Path, tokenizer: Path, workers: int | No
     `tokenizer` every prompt is null.
     """
     prepare(landing, [TABLE])
-    template = chat_template_of(tokenizer)
+    template, named_tokens = chat_template_of(tokenizer), tuple(named_tokens_of(tokenizer).items())
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for batch in pq.ParquetFile(places).iter_batches():
         for row in batch.to_pylist():
             grouped[row["artifact_id"], row["layout"]].append(row)
     tasks = [
-        _Task(landing, artifact_id, layout, tuple(rows), template)
+        _Task(landing, artifact_id, layout, tuple(rows), template, named_tokens)
         for (artifact_id, layout), rows in sorted(grouped.items())
     ]
-    fingerprint = code_fingerprint(assay.teacher, assay.validator) + repr(template)
+    code = code_fingerprint(assay.teacher, assay.validator, assay.mixes.templates)
+    fingerprint = code + repr((template, named_tokens))
     state = State.load(landing / STATE_FILE, fingerprint)
     todo = [
         task
@@ -180,13 +224,13 @@ def _make(task: _Task) -> None:
             size = 0
             for line, messages in _messages(task, by_line):
                 for place in sorted(by_line.pop(line), key=lambda place: (place["turn_idx"], place["turn_id"])):
-                    rows.append(_row(place, messages, entries.get(line, []), task.template))
+                    rows.append(_row(place, messages, entries.get(line, []), task))
                     size += rows[-1][4] or 0
                 if size >= _FLUSH_CHARACTERS:
                     writer.write(rows)
                     rows, size = [], 0
             for _, places in sorted(by_line.items()):
-                rows += [_row(place, [], entries.get(place["line"], []), task.template) for place in places]
+                rows += [_row(place, [], entries.get(place["line"], []), task) for place in places]
             writer.write(rows)
             writer.close()
         except BaseException:
@@ -223,7 +267,7 @@ def _messages(task: _Task, lines: Mapping[int, Any]) -> Iterator[tuple[int, list
 
 
 def _row(
-    place: Place, messages: Sequence[Message], entries: Sequence[Mapping[str, Any]], template: str | None
+    place: Place, messages: Sequence[Message], entries: Sequence[Mapping[str, Any]], task: _Task
 ) -> tuple[Any, ...]:
     keys = (place["corpus_epoch"], place["turn_id"])
     stratum = stratum_key(place)
@@ -232,10 +276,10 @@ def _row(
     except PrefixError as error:
         return (*keys, None, None, None, None, stratum, str(error))
     n_characters = sum(len(message["content"]) for message in prefix)
-    if template is None:
+    if task.template is None:
         return (*keys, None, None, None, n_characters, stratum, "no_chat_template")
     try:
-        prompt = open_think(render_prompt(template, prefix))
+        prompt = render_turn(task.template, dict(task.named_tokens), prefix)
     except TemplateRefusedError:
         return (*keys, None, None, None, n_characters, stratum, "chat_template_refused")
     return (*keys, prompt, key_of(prompt), len(prompt), n_characters, stratum, None)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from jinja2 import Template, TemplateError, nodes
+from jinja2 import Template, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
@@ -98,6 +98,8 @@ def render_prompt(source: str, messages: Sequence[Mapping[str, Any]], limit: int
             if room < 0:
                 raise TemplateRefusedError(f"a template printed more than {limit} characters")
             pieces.append(piece)
-    except (TemplateError, TypeError, RecursionError, SyntaxError) as error:
+    except TemplateRefusedError:
+        raise
+    except Exception as error:  # a template can raise whatever its operations raise
         raise TemplateRefusedError(f"the template cannot be rendered: {error}") from error
     return "".join(pieces)

@@ -81,13 +81,13 @@ class Bucket:
         """Change the index row of a turn before the index is written."""
         next(row for row in self.rows if row["turn_id"] == turn_id).update(changes)
 
-    def close(self) -> str:
+    def close(self, schema_version: int = 2) -> str:
         """Write index and manifest; return the manifest's hash."""
         key = "turns/index/turns_0013.parquet"
         (self.root / key).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(self.rows), self.root / key)
         digest = hashlib.sha256((self.root / key).read_bytes()).hexdigest()
-        manifest = {"corpus_epoch": 13, "schema_version": 2, "index": {"key": key, "sha256": digest,
+        manifest = {"corpus_epoch": 13, "schema_version": schema_version, "index": {"key": key, "sha256": digest,
                     "n_turns": len(self.rows)}, "shards": self.entries}  # fmt: skip
         data = json.dumps(manifest).encode()
         sha256 = self.put("turns/manifest.json", data)

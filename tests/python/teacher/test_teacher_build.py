@@ -1,5 +1,6 @@
 """The teacher set as a build makes it: real records, the example bucket, spoilt parts, absent parts."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,6 +20,10 @@ WITHOUT_STAGING_TESTS = ("--exclude", "path:models/staging,resource_type:test")
 TOKENIZER = REPOSITORY / "tests" / "fixtures" / "raw" / "tokenizer"
 SHARED = REPOSITORY.parent / "shared"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared examples are not beside the repository")
+
+# The manifest of an epoch of its own: whole, under its own hash, and of no use.
+UNUSABLE = b'{"corpus_epoch": 15, "schema_version": 2, "shards": [{"key": null}]}'
+UNUSABLE_SHA256 = hashlib.sha256(UNUSABLE).hexdigest()
 
 Rows = list[dict[str, Any]]
 
@@ -130,9 +135,12 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     other_task = [*TASK[:1], {"role": "user", "content": "Fix the writer."}]
     bucket.chunk([trajectory("a.1", 14), trajectory("twin.2", 1), trajectory("past.3", 3, other_task)])
     bucket.chunk([trajectory("wrong.4")], sha256="0" * 64)
+    bucket.chunk([trajectory("twofold.6", 1)])
+    bucket.entries.append({**bucket.entries[-1], "format": "view_v4"})
     bucket.change_index("past.3:0", traj_line=3)
     bucket.change_index("past.3:1", msg_pos=400)
-    manifest = bucket.close()
+    manifest = bucket.close(schema_version=3)
+    bucket.put(f"turns/manifests/{UNUSABLE_SHA256}.json", UNUSABLE)
     bucket.record(
         "chal-00001",
         manifest,
@@ -157,8 +165,10 @@ def spoilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "past.3:2": [reference("cat file", thought="x" * 80)],
             "wrong.4:0": [reference()],
             "nowhere.5:0": [reference()],
+            "twofold.6:0": [reference()],
         },
     )
+    bucket.record("chal-00005", UNUSABLE_SHA256, {"a.1:0": [reference()]}, corpus_epoch=15)
     # The cache of an early record, published again; and a challenge number that the reset gave out again.
     bucket.record(
         "chal-00002",
@@ -196,13 +206,16 @@ def test_spoilt_parts_are_refused_with_a_reason_and_the_rest_is_made(site: Site,
         "past.3:2": ("kept", None),
         "wrong.4:0": ("unknown", "chunk_hash_differs"),
         "nowhere.5:0": ("unknown", "turn_not_in_index"),
+        "twofold.6:0": ("unknown", "chunk_listed_with_two_formats"),
     }
     (repaired,) = site.rows("select * from teacher.sft_rows where turn_id = 'a.1:7'")
     assert (repaired["action"], repaired["lift_describes_action"]) == ("```bash\npwd\n```", False)
-    checks = site.rows("select key, reason from teacher.corpus_checks where reason is not null order by key")
-    assert checks == [
-        {"key": "turns/chunks/chunk_0013_0001.jsonl.gz", "reason": "hash_differs"},
-        {"key": f"turns/manifests/{'f' * 64}.json", "reason": "manifest_absent"},
+    checks = site.rows("select role, key, reason from teacher.corpus_checks where reason is not null order by all")
+    assert [(row["role"], row["key"].split("/")[-1].split(".")[0], row["reason"]) for row in checks] == [
+        ("chunk", "chunk_0013_0001", "hash_differs"),
+        ("chunk", "chunk_0013_0002", "listed_with_two_formats"),
+        *sorted([("manifest", UNUSABLE_SHA256, "manifest_unusable"), ("manifest", "f" * 64, "manifest_absent")]),
+        ("view_chunk", "chunk_0013_0002", "listed_with_two_formats"),
     ]
     (pool,) = site.rows("select * from teacher.reference_agreement where corpus_epoch = 13 and turn_id = 'a.1:0'")
     assert (pool["n_pool_refs"], pool["n_published_refs"], pool["n_distinct_refs"], pool["n_duels"]) == (6, 6, 4, 2)
@@ -212,8 +225,11 @@ def test_spoilt_parts_are_refused_with_a_reason_and_the_rest_is_made(site: Site,
     assert (later["modal_token"], later["is_vacuous"], later["modal_share"]) == ("top", True, 1.0)
     dialects = site.rows("select turn_id, dialect from teacher.reference_pool where dialect <> 'bash' order by turn_id")
     assert dialects == [{"turn_id": "a.1:10", "dialect": "boxed"}, {"turn_id": "a.1:9", "dialect": "tool_call"}]
-    refused = site.rows("select artifact_id, reason from staging.quarantine")
-    assert refused == [{"artifact_id": "sn120/evals/chal-00004.json.gz", "reason": "non_finite_number"}]
+    refused = site.rows("select artifact_id, reason from staging.quarantine order by artifact_id")
+    assert [(row["artifact_id"].split("/")[-1], row["reason"]) for row in refused] == [
+        ("chal-00004.json.gz", "non_finite_number"),
+        (f"{UNUSABLE_SHA256}.json", "missing_field"),
+    ]
     (unscored,) = site.rows("select * from teacher.duel_scores where challenge_id = 'chal-00003'")
     assert (unscored["verdict"], unscored["unknown_reason"]) == ("unknown", "no_king_rows")
 

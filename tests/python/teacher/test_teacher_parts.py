@@ -10,9 +10,17 @@ from assay.errors import AssayError
 from assay.exporting import json_line
 from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.teacher.export import ROWS, write_rows
-from assay.teacher.prompts import PrefixError, chat_template_of, prefix_of_place, prefix_of_view
+from assay.teacher.prompts import (
+    PrefixError,
+    chat_template_of,
+    named_tokens_of,
+    prefix_of_place,
+    prefix_of_view,
+    render_turn,
+)
 from assay.teacher.references import content_key, dialect_of, reference_facts
 from assay.teacher.selected import has_environment_turn, is_blank
+from assay.validator.chat_templates import TemplateRefusedError
 from assay.validator.repairs import Repaired
 from assay.validator.rollouts import completion_text, fenced
 
@@ -135,6 +143,41 @@ def test_the_chat_template_is_found_where_tokenizers_keep_it(tmp_path: Path) -> 
         chat_template_of(tmp_path)
 
 
+def test_a_template_prints_the_special_tokens_that_its_settings_name(tmp_path: Path) -> None:
+    assert named_tokens_of(tmp_path) == {}
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text(json.dumps({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "pad_token": None}))
+    assert named_tokens_of(tmp_path) == {"bos_token": "<s>", "eos_token": "</s>"}
+    template = (
+        "{{ bos_token }}{% for message in messages %}[{{ message.role }}]{{ message.content }}{{ eos_token }}"
+        "{% endfor %}{{ pad_token }}{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
+    prefix = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    assert render_turn(template, named_tokens_of(tmp_path), prefix) == "<s>[system]s</s>[user]u</s>[assistant]<think>"
+    config.write_text("[1]")
+    with pytest.raises(AssayError, match="are not a JSON object"):
+        named_tokens_of(tmp_path)
+
+
+def test_a_template_may_use_what_templates_of_trained_models_use() -> None:
+    template = (
+        "{%- macro shown(content) -%}{{ content | trim }}{%- endmacro -%}"
+        "{%- set ns = namespace(last=0) -%}"
+        "{%- for message in messages[::-1] -%}{%- set index = (messages | length - 1) - loop.index0 -%}"
+        "{%- if message.role == 'user' and ns.last == 0 -%}{%- set ns.last = index -%}{%- endif -%}{%- endfor -%}"
+        "{%- for message in messages -%}{{ loop.index0 ~ ':' ~ shown(message.content) + ';' }}{%- endfor -%}"
+        "{{ ns.last }}{%- if tools %}{{ tools | tojson }}{% endif -%}"
+        "{%- if add_generation_prompt %}{{ '<think>\n' }}{% endif -%}"
+    )
+    prefix = [{"role": "system", "content": " s "}, {"role": "user", "content": "u"}]
+    assert render_turn(template, {}, prefix) == "0:s;1:u;1<think>\n"
+
+
+def test_a_template_without_end_is_refused() -> None:
+    with pytest.raises(TemplateRefusedError):
+        render_turn("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", {}, [])
+
+
 def _side(
     side: str, reasons: list[float], thought: str = "t" * 50
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -168,6 +211,12 @@ def test_a_record_that_cannot_be_scored_says_why() -> None:
     assert unknown_reason(sides) == "pair_without_log_probability"
 
 
+def test_log_probabilities_whose_difference_overflows_are_no_score() -> None:
+    king, challenger = _side("king", [0.0, 0.0]), _side("challenger", [0.1, 1e308])
+    challenger[1][1]["lpc_yc_e"] = -1e308
+    assert unknown_reason(rows_of(king[0] + challenger[0], king[1] + challenger[1])) == "log_probability_out_of_range"
+
+
 def test_one_turn_is_no_duel() -> None:
     king, challenger = _side("king", [0.0]), _side("challenger", [0.1])
     (margin,) = margins(rows_of(king[0] + challenger[0], king[1] + challenger[1]), [None])
@@ -179,6 +228,7 @@ def test_own_tau_is_what_the_record_states() -> None:
     assert [own_tau(text) for text in (None, "{}", '{"tau": null}', '{"tau": "x"}', '{"tau": true}', "[]")] == [
         None
     ] * 6
+    assert [own_tau(f'{{"tau": {text}}}') for text in ("1" + 400 * "0", "1e400", "-1e400")] == [None] * 3
 
 
 def test_a_constant_ending_is_found_and_short_thoughts_are_none() -> None:
@@ -240,6 +290,17 @@ def test_a_row_that_does_not_round_trip_stops_the_export_and_leaves_the_old_file
         with pytest.raises(AssayError, match="does not round trip"):
             write_rows(tmp_path, _batches([_row(1), broken], 2), "Go:")
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_files_hold_no_nul_and_still_round_trip(tmp_path: Path) -> None:
+    thought, action = "A\0thought", fenced("ls")
+    row = _row(1, prompt="p\0", thought=thought, completion=completion_text(thought, action, "Go:"))
+    write_rows(tmp_path, _batches([row], 1), "Go:")
+    (line,) = (tmp_path / "sft_rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "\\u0000" not in line
+    written = json.loads(line)
+    assert (written["prompt"], written["thought"]) == ("p\ufffd", "A\ufffdthought")
+    assert pq.read_table(tmp_path / "sft_rows.parquet").to_pylist() == [written]
 
 
 def test_json_has_no_number_that_json_does_not_have() -> None:

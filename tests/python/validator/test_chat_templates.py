@@ -53,6 +53,8 @@ def test_common_idioms_of_templates_are_understood() -> None:
         "{{ unclosed",
         "{{ messages[0].content - 1 }}",
         "{{ missing.attribute }}",
+        "{{ messages[0].content.split('') }}",
+        "{{ messages[0].content[1:2:0] }}",
     ],
 )
 def test_templates_that_could_harm_or_cannot_be_rendered_are_refused(template: str) -> None:
