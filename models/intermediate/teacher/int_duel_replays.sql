@@ -10,13 +10,13 @@ with records as (
 duels as (
 
     select
-        *,
-        {%- for name in parameters %}
+        {% for name in parameters -%}
         case
             when isfinite(try_cast(duel_params ->> '$.{{ name }}' as double))
                 then try_cast(duel_params ->> '$.{{ name }}' as double)
-        end as stated_{{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        end as stated_{{ name }},
+        {% endfor -%}
+        *
     from {{ ref('stg_sn120__duels') }}
 
 ),

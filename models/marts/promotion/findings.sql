@@ -373,7 +373,8 @@ nuisance as (
         case count(*) filter (where abs(compliance_change) >= {{ marker_effect() }})
             when 0
                 then format(
-                    'Version, language and single digits move deployment compliance nowhere by {{ marker_effect() }} or more; '
+                    'Version, language and single digits move deployment compliance nowhere by '
+                    || '{{ marker_effect() }} or more; '
                     || 'the largest change is {:.3f}.',
                     max(abs(compliance_change))
                 )
