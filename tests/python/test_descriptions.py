@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import yaml
+import yaml  # type: ignore[import-untyped]
 from dbt_project import REPOSITORY
 
 
