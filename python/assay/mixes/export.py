@@ -20,7 +20,7 @@ from assay.artifactwise import each, writing
 from assay.errors import AssayError
 from assay.exporting import size_and_hash
 from assay.mixes.progress import Progress
-from assay.mixes.rows import RowEncoder, RowFile, decoded, encoded
+from assay.mixes.rows import RowEncoder, RowFile, decoded, encoded, row_writer
 from assay.mixes.texts import Block, Place, conversations
 from assay.writing import whole
 
@@ -29,18 +29,19 @@ PARTS_FOLDER = ".parts"
 AUDIT_FILE = "mask_audit.jsonl"
 FINALS = ("final_v1", "final_v2")
 SPLITS = ("train", "validation")
+_TABLES = (".parquet", *(f".{split}.parquet" for split in SPLITS))
+_OF_A_MIX, _OF_A_FINAL = (".jsonl", *_TABLES), (".jsonl", ".parquet")
 _ALONE_ROWS = 2000
 _READ_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
 class ExportRow:
-    """A row of a mix: its key and place, the files it is in, the landed messages it holds, and its metadata."""
+    """A row of a mix: its key and place in the mix, the landed messages it holds, and its metadata."""
 
     mix: str
     row_id: str
-    order: tuple[int, int]
-    finals: tuple[str, ...]
+    order: int
     place: Place
     message_indexes: tuple[int, ...]
     meta: Mapping[str, Any]
@@ -48,11 +49,10 @@ class ExportRow:
 
 @dataclass(frozen=True)
 class Line:
-    """Where the line of a row stands: its place in the order of exports, its file, offset and length in bytes."""
+    """Where the line of a row stands: its place in its mix, its file, offset and length in bytes."""
 
-    order: tuple[int, int]
     mix: str
-    finals: tuple[str, ...]
+    order: int
     part: str
     offset: int
     length: int
@@ -81,22 +81,31 @@ class _MixTask:
     name: str
     lines: tuple[Line, ...]
     parts: Path
-    jsonl: Path
-    parquet: Path
-    splits: tuple[Path, ...]
+    files: Mapping[str, Path]
 
     @property
     def size(self) -> int:
         return sum(line.length for line in self.lines)
 
 
+@dataclass(frozen=True)
+class _FinalTask:
+    name: str
+    mixes: tuple[Mapping[str, Path], ...]
+    files: Mapping[str, Path]
+
+    @property
+    def size(self) -> int:
+        return sum(files[".jsonl"].stat().st_size for files in self.mixes)
+
+
 def file_names(mixes: Sequence[str]) -> list[str]:
-    """The files of the mixes and the finals, in order; each is written even when it has no row."""
-    return [
-        f"{name}{ending}"
-        for name in (*mixes, *FINALS)
-        for ending in (".jsonl", ".parquet", *(f".{split}.parquet" for split in SPLITS))
-    ]
+    """The files of the mixes and the finals, in order; each is written even when it has no row.
+
+    A final has no files by split: those of its mixes together are they.
+    """
+    of_mixes = [f"{mix}{ending}" for mix in mixes for ending in _OF_A_MIX]
+    return [*of_mixes, *(f"{final}{ending}" for final in FINALS for ending in _OF_A_FINAL)]
 
 
 def export_mixes(
@@ -105,15 +114,17 @@ def export_mixes(
     landing: Path,
     exports: Path,
     mixes: Sequence[str],
+    finals: Mapping[str, Sequence[str]],
     workers: int | None = None,
     watched: bool = False,
 ) -> list[Written]:
     """Write every mix and both finals below `exports`/mixes, and the audit beside them; all of them or none.
 
-    `rows` is a parquet file with a row an exported row: mix, mix_position, row_id, row_order, split, weight, n_tokens,
-    n_trained_tokens, in_final_v1, in_final_v2, text_source, text_artifact_id, text_line, text_side, message_indexes (of
-    landed messages), turns (of `rows.TURN`). `audit` is one with a line of `mask_audit.jsonl` a row, in order.
-    `mixes` are the mixes of the plan in its order. Raises AssayError when a file cannot be written or a text is gone.
+    `rows` is a parquet file with a row an exported row: mix, row_id, row_order, split, weight, n_tokens,
+    n_trained_tokens, text_source, text_artifact_id, text_line, text_side, message_indexes (of landed messages), turns
+    (of `rows.TURN`). `audit` is one with a line of `mask_audit.jsonl` a row, in order. `mixes` are the mixes of the
+    plan in its order, `finals` those that each final puts together. Raises AssayError when a file cannot be written
+    or a text is gone.
     """
     folder = exports / FOLDER
     parts = folder / PARTS_FOLDER
@@ -135,16 +146,30 @@ def export_mixes(
             for task, made in each(blocks, _encode, workers, alone, lambda task: task.block.artifact_id):
                 lines += made
                 progress.add(len(task.rows))
-        lines.sort(key=lambda line: line.order)
+        lines.sort(key=lambda line: (line.mix, line.order))
         with writing(exports), whole(*(folder / name for name in names)) as new:
             paths = dict(zip(names, new, strict=True))
-            tasks = [_mix_task(name, lines, parts, paths) for name in (*mixes, *FINALS)]
+            files = {mix: {ending: paths[mix + ending] for ending in _OF_A_MIX} for mix in mixes}
+            held = {mix: tuple(line for line in lines if line.mix == mix) for mix in mixes}
+            tasks = [_MixTask(mix, held[mix], parts, files[mix]) for mix in mixes]
             tasks.sort(key=lambda task: (-task.size, task.name))
+            n_megabytes = sum(task.size for task in tasks) // 1_000_000
             written: list[Written] = []
-            with Progress("mixes, MB written", sum(task.size for task in tasks) // 1_000_000, watched) as progress:
-                for mix_task, files in each(tasks, _put_in_order, workers, alone, lambda task: task.name):
-                    written += files
+            with Progress("mixes, MB put in order", n_megabytes, watched) as progress:
+                for mix_task, made_files in each(tasks, _put_in_order, workers, alone, lambda task: task.name):
+                    written += made_files
                     progress.add(mix_task.size // 1_000_000)
+            together = [
+                _FinalTask(
+                    final,
+                    tuple(files[mix] for mix in mixes if mix in finals[final]),
+                    {ending: paths[final + ending] for ending in _OF_A_FINAL},
+                )
+                for final in FINALS
+            ]
+            together.sort(key=lambda task: (-task.size, task.name))
+            for _, made_files in each(together, _put_together, workers, alone, lambda task: task.name):
+                written += made_files
             written.append(_write_audit(audit, paths[AUDIT_FILE]))
     finally:
         shutil.rmtree(parts, ignore_errors=True)
@@ -162,8 +187,7 @@ def _blocks(rows: Path) -> dict[Block, list[ExportRow]]:
                 ExportRow(
                     mix=row["mix"],
                     row_id=row["row_id"],
-                    order=(row["mix_position"], row["row_order"]),
-                    finals=tuple(final for final in FINALS if row[f"in_{final}"]),
+                    order=row["row_order"],
                     place=block.place(row["text_line"], row["text_side"]),
                     message_indexes=tuple(row["message_indexes"]),
                     meta={**meta, "turns": row["turns"] or []},
@@ -181,12 +205,12 @@ def _encode(task: _BlockTask) -> list[Line]:
     with writing(task.part.parent), task.part.open("wb", buffering=1 << 20) as part:
         for place, conversation in conversations(task.landing, task.block, cut):
             encoder = RowEncoder(conversation)
-            for row in sorted(cut.pop(place), key=lambda row: row.order):
+            for row in sorted(cut.pop(place), key=lambda row: (row.mix, row.order)):
                 if any(index not in conversation for index in row.message_indexes):
                     raise AssayError(f"a message of row {row.row_id} is gone from the landed files: build again")
                 line = encoder.line(row.row_id, row.mix, row.message_indexes, row.meta)
                 part.write(line)
-                lines.append(Line(row.order, row.mix, row.finals, task.part.name, offset, len(line)))
+                lines.append(Line(row.mix, row.order, task.part.name, offset, len(line)))
                 offset += len(line)
     if cut:
         gone = min(row.row_id for rows in cut.values() for row in rows)
@@ -194,20 +218,13 @@ def _encode(task: _BlockTask) -> list[Line]:
     return lines
 
 
-def _mix_task(name: str, lines: Sequence[Line], parts: Path, paths: Mapping[str, Path]) -> _MixTask:
-    held = tuple(line for line in lines if line.mix == name or name in line.finals)
-    splits = tuple(paths[f"{name}.{split}.parquet"] for split in SPLITS)
-    return _MixTask(name, held, parts, paths[f"{name}.jsonl"], paths[f"{name}.parquet"], splits)
-
-
 def _put_in_order(task: _MixTask) -> list[Written]:
+    """The lines of a mix in order, and the same rows as parquet, all of them and by split."""
     digest = hashlib.sha256()
-    names = [f"{task.name}{ending}" for ending in (".parquet", *(f".{split}.parquet" for split in SPLITS))]
-    paths = (task.parquet, *task.splits)
-    with writing(task.jsonl.parent):
+    with writing(task.files[".jsonl"].parent):
         with ExitStack() as stack:
-            lines = stack.enter_context(task.jsonl.open("wb"))
-            table, *by_split = (stack.enter_context(RowFile(path)) for path in paths)
+            lines = stack.enter_context(task.files[".jsonl"].open("wb"))
+            table, *by_split = (stack.enter_context(RowFile(task.files[ending])) for ending in _TABLES)
             places = dict(zip(SPLITS, by_split, strict=True))
             for data, lengths in _runs(task.lines, task.parts):
                 lines.write(data)
@@ -220,9 +237,34 @@ def _put_in_order(task: _MixTask) -> list[Written]:
                     if row.train_meta.split in places:
                         places[row.train_meta.split].add(row, length)
         counts = [table.n_rows, *(file.n_rows for file in by_split)]
-        written = [Written(f"{task.name}.jsonl", task.jsonl.stat().st_size, digest.hexdigest(), len(task.lines))]
-        for name, path, n_rows in zip(names, paths, counts, strict=True):
-            written.append(Written(name, *size_and_hash(path), n_rows))
+        return _finished(task.name, task.files, digest.hexdigest(), len(task.lines), counts)
+
+
+def _put_together(task: _FinalTask) -> list[Written]:
+    """A final: its mixes one behind the other, line by line and group of rows by group of rows."""
+    digest = hashlib.sha256()
+    n_rows = 0
+    with writing(task.files[".jsonl"].parent):
+        with task.files[".jsonl"].open("wb") as lines:
+            for mix in task.mixes:
+                with mix[".jsonl"].open("rb") as file:
+                    while data := file.read(_READ_BYTES):
+                        lines.write(data)
+                        digest.update(data)
+        with row_writer(task.files[".parquet"]) as table:
+            for mix in task.mixes:
+                with pq.ParquetFile(mix[".parquet"]) as source:
+                    for group in range(source.num_row_groups):
+                        rows = source.read_row_group(group, use_threads=False).combine_chunks()
+                        table.write_table(rows, row_group_size=rows.num_rows)
+                        n_rows += rows.num_rows
+        return _finished(task.name, task.files, digest.hexdigest(), n_rows, [n_rows])
+
+
+def _finished(name: str, files: Mapping[str, Path], digest: str, n_lines: int, counts: Sequence[int]) -> list[Written]:
+    written = [Written(f"{name}.jsonl", files[".jsonl"].stat().st_size, digest, n_lines)]
+    for ending, n_rows in zip(_TABLES[: len(counts)], counts, strict=True):
+        written.append(Written(f"{name}{ending}", *size_and_hash(files[ending]), n_rows))
     return written
 
 

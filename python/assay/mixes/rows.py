@@ -4,7 +4,7 @@ The canonical row is `id`, `messages` (each with `role`, `content` and `train`),
 the same keys in every row, so that no reader infers another type from the first rows it sees.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -133,38 +133,49 @@ def rows_table(rows: Sequence[RowRecord]) -> pa.Table:
     messages = [message for row in rows for message in row.messages]
     turns = [turn for row in rows for turn in row.train_meta.turns]
     metas = [row.train_meta for row in rows]
-    turn_fields = [
-        _array((getattr(turn, field.name) for turn in turns), field.type) for field in (TURN.field(i) for i in range(6))
+    turn_arrays = [
+        pa.array([turn.message_index for turn in turns], pa.int64()),
+        pa.array([turn.turn for turn in turns], pa.int64()),
+        pa.array([turn.credit for turn in turns], pa.float64()),
+        pa.array([turn.tags for turn in turns], pa.list_(pa.string())),
+        pa.array([turn.is_recovery for turn in turns], pa.bool_()),
+        pa.array([turn.command_kind for turn in turns], pa.string()),
     ]
-    turn_lists = pa.ListArray.from_arrays(
-        _offsets(len(meta.turns) for meta in metas), pa.StructArray.from_arrays(turn_fields, fields=list(TURN))
-    )
-    plain = [field for field in META if field.name != "turns"]
-    meta_arrays = [_array((getattr(meta, field.name) for meta in metas), field.type) for field in plain]
-    message_arrays = [_array((getattr(message, field.name) for message in messages), field.type) for field in MESSAGE]
-    message_lists = pa.ListArray.from_arrays(
-        _offsets(len(row.messages) for row in rows), pa.StructArray.from_arrays(message_arrays, fields=list(MESSAGE))
-    )
+    message_arrays = [
+        pa.array([message.role for message in messages], pa.string()),
+        pa.array([message.content for message in messages], pa.string()),
+        pa.array([message.train for message in messages], pa.bool_()),
+    ]
+    meta_arrays = [
+        pa.array([meta.split for meta in metas], pa.string()),
+        pa.array([meta.weight for meta in metas], pa.float64()),
+        pa.array([meta.n_tokens for meta in metas], pa.int64()),
+        pa.array([meta.n_trained_tokens for meta in metas], pa.int64()),
+        _lists([len(meta.turns) for meta in metas], turn_arrays, TURN),
+    ]
     return pa.table(
         [
-            _array((row.id for row in rows), pa.string()),
-            message_lists,
-            _array((row.mix for row in rows), pa.string()),
-            pa.StructArray.from_arrays([*meta_arrays, turn_lists], fields=list(META)),
+            pa.array([row.id for row in rows], pa.string()),
+            _lists([len(row.messages) for row in rows], message_arrays, MESSAGE),
+            pa.array([row.mix for row in rows], pa.string()),
+            pa.StructArray.from_arrays(meta_arrays, fields=list(META)),
         ],
         schema=SCHEMA,
     )
 
 
-def _array(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
-    return pa.array(list(values), kind)
-
-
-def _offsets(lengths: Iterable[int]) -> pa.Array:
+def _lists(lengths: Sequence[int], arrays: Sequence[pa.Array], kind: pa.StructType) -> pa.Array:
+    """Lists of structs, from the fields of all structs one behind the other and the length of each list."""
     offsets = [0]
     for length in lengths:
         offsets.append(offsets[-1] + length)
-    return pa.array(offsets, pa.int32())
+    structs = pa.StructArray.from_arrays(list(arrays), fields=list(kind))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs)
+
+
+def row_writer(path: Path) -> pq.ParquetWriter:
+    """A parquet file of `SCHEMA` to write tables to."""
+    return pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=1)
 
 
 class RowFile:
@@ -172,7 +183,7 @@ class RowFile:
 
     def __init__(self, path: Path) -> None:
         """Begin the file at this path."""
-        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", compression_level=1)
+        self._writer = row_writer(path)
         self._group: list[RowRecord] = []
         self._group_bytes = 0
         self.n_rows = 0

@@ -13,7 +13,7 @@ from assay.artifactwise import writing
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, rules_json
 from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
-from assay.mixes.export import FOLDER, Written, export_mixes
+from assay.mixes.export import FINALS, FOLDER, Written, export_mixes
 from assay.mixes.progress import is_watched
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
 
@@ -38,8 +38,8 @@ _TURNS = """
     ) as turns
 """
 _EXPORTED = """
-    mix, mix_position, row_id, row_order, split, weight, n_tokens, n_trained_tokens, in_final_v1, in_final_v2,
-    text_source, text_artifact_id, text_line, text_side
+    mix, row_id, row_order, split, weight, n_tokens, n_trained_tokens, text_source, text_artifact_id, text_line,
+    text_side
 """
 _AUDITED = """
     row_id as id, mix, verdict, reason, n_characters, n_tokens, n_trained_turns, n_trained_tokens, stop_token_in_span,
@@ -106,7 +106,8 @@ def export_step(
     rows = tables["mix_rows"].project(_EXPORTED).set_alias("mix_rows")
     joined = rows.join(listed.set_alias("listed"), "mix, row_id").join(turns.set_alias("turns"), "mix, row_id")
     plan = tables["mix_plan"].order("position").to_arrow_table().to_pylist()
-    request = {"step": "export", "exports": exports, "mixes": [row["mix"] for row in plan]}
+    finals = {final: [row["mix"] for row in plan if row[f"in_{final}"]] for final in FINALS}
+    request = {"step": "export", "exports": exports, "mixes": [row["mix"] for row in plan], "finals": finals}
     report = _run(session, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
     if report is None:
         return session.from_arrow(FILES.empty_table())
@@ -182,8 +183,8 @@ def main() -> int:
             audited = audit_tree(inputs["rows"], landing, tokenizer, limit, *shared)
             said: dict[str, Any] = {**vars(audited), "sentence": audited.sentence()}
         else:
-            exports, mixes = Path(request["exports"]), request["mixes"]
-            written = export_mixes(inputs["rows"], inputs["audit"], landing, exports, mixes, *shared)
+            exports, mixes, finals = Path(request["exports"]), request["mixes"], request["finals"]
+            written = export_mixes(inputs["rows"], inputs["audit"], landing, exports, mixes, finals, *shared)
             said = {"files": [vars(file) for file in written]}
         with writing(landing):
             Path(request["report"]).write_text(json.dumps(said), encoding="utf-8")

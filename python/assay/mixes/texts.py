@@ -64,21 +64,22 @@ def conversations(landing: Path, block: Block, wanted: Collection[Place]) -> Ite
     first, last = block.number * LINES_A_BLOCK, (block.number + 1) * LINES_A_BLOCK - 1
     columns = ["line", "message_index", "role", "content", *(["side"] if block.table in _SIDED else [])]
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[tuple[Any, ...]]:
         with pq.ParquetFile(path) as file:
             groups = [number for number in range(file.num_row_groups) if _overlaps(file, number, first, last)]
             for batch in file.iter_batches(batch_size=_MESSAGES_AT_A_TIME, row_groups=groups, columns=columns):
-                lines = batch.column(batch.schema.get_field_index("line")).to_pylist()
-                if lines and lines[0] <= last and lines[-1] >= first:
-                    yield from batch.to_pylist()
+                # A file holds its columns in an order of its own.
+                values = {name: batch.column(name).to_pylist() for name in columns}
+                if values["line"] and values["line"][0] <= last and values["line"][-1] >= first:
+                    yield from zip(*values.values(), strict=True)
 
-    def place(row: dict[str, Any]) -> Place:
-        return int(row["line"]), str(row.get("side") or "")
+    def place(row: tuple[Any, ...]) -> Place:
+        return int(row[0]), str((row[4] if block.table in _SIDED else None) or "")
 
     chosen = frozenset(wanted)
     for key, group in groupby(rows(), key=place):
         if key in chosen:
-            yield key, {int(row["message_index"]): message_of(row["role"], row["content"]) for row in group}
+            yield key, {int(row[1]): message_of(row[2], row[3]) for row in group}
 
 
 def message_of(role: str | None, content: str | None) -> Message:

@@ -20,10 +20,10 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Split:
-    """One file of a configuration: its split, path, size in bytes, bytes uncompressed, and rows."""
+    """One split of a configuration: its name, its files in order, their bytes, bytes uncompressed, and rows."""
 
     name: str
-    path: str
+    paths: tuple[str, ...]
     n_bytes: int
     n_uncompressed_bytes: int
     n_rows: int
@@ -59,7 +59,7 @@ def head(
         "configs": [
             {
                 "config_name": name,
-                "data_files": [{"split": split.name, "path": split.path} for split in splits],
+                "data_files": [{"split": split.name, "path": _paths(split)} for split in splits],
                 **({"default": True} if name == default else {}),
             }
             for name, splits in configurations.items()
@@ -79,6 +79,10 @@ def head(
         ],
     }
     return "---\n" + "\n".join(_yaml(document, "")) + "\n---\n"
+
+
+def _paths(split: Split) -> str | list[str]:
+    return split.paths[0] if len(split.paths) == 1 else list(split.paths)
 
 
 def _yaml(value: Mapping[str, Any], indent: str) -> Iterator[str]:

@@ -93,15 +93,18 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
     by_name = {str(file["file"]): file for file in files}
     judges = _rows(tables["answers"].project("judge_model").distinct())
     named = ", ".join(sorted({str(row["judge_model"]) for row in judges if row["judge_model"]})) or "none"
-    plan = [str(row["mix"]) for row in _rows(tables["mix_plan"].order("position"), ordered=True)]
+    planned = _rows(tables["mix_plan"].order("position"), ordered=True)
+    plan = [str(row["mix"]) for row in planned]
     names = [*plan, *mixes.FINALS]
+    held = {mix: [mix] for mix in plan}
+    held |= {final: [str(row["mix"]) for row in planned if row[f"in_{final}"]] for final in mixes.FINALS}
     mix_files = [
         DataFile(name, by_name[f"{mixes.FOLDER}/{name}"]["bytes"], by_name[f"{mixes.FOLDER}/{name}"]["sha256"])
         for name in mixes.file_names(plan)
     ]
     mix_card = rendered(
         MIXES_CARD,
-        head=_mix_head(root, names, by_name, settings["dataset_license"]),
+        head=_mix_head(root, held, by_name, settings["dataset_license"]),
         tables=_card_tables(tables, by_name, settings),
     )
     mix_croissant = croissant(
@@ -144,17 +147,23 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
     }
 
 
-def _mix_head(root: Path, names: list[str], by_name: Mapping[str, _File], license_name: str) -> str:
+def _mix_head(root: Path, finals: Mapping[str, list[str]], by_name: Mapping[str, _File], license_name: str) -> str:
     configurations: dict[str, list[Split]] = {}
-    for name in names:
+    for name, held in finals.items():
         for split in mixes.SPLITS:
-            file_name = f"{name}.{split}.parquet"
-            file = by_name[f"{mixes.FOLDER}/{file_name}"]
-            metadata = pq.read_metadata(root / mixes.FOLDER / file_name)
-            size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-            configurations.setdefault(name, []).append(Split(split, file_name, file["bytes"], size, file["n_rows"]))
-    n_rows = by_name[f"{mixes.FOLDER}/{names[-1]}.jsonl"]["n_rows"]
-    return head(license_name, MIX_ROWS, configurations, names[-1], n_rows)
+            files = [f"{mix}.{split}.parquet" for mix in held]
+            listed = [by_name[f"{mixes.FOLDER}/{file}"] for file in files]
+            size = sum(_uncompressed(root / mixes.FOLDER / file) for file in files)
+            n_bytes, n_rows = (sum(file[column] for file in listed) for column in ("bytes", "n_rows"))
+            configurations.setdefault(name, []).append(Split(split, tuple(files), n_bytes, size, n_rows))
+    last = list(finals)[-1]
+    n_rows = sum(split.n_rows for split in configurations[last])
+    return head(license_name, MIX_ROWS, configurations, last, n_rows)
+
+
+def _uncompressed(path: Path) -> int:
+    metadata = pq.read_metadata(path)
+    return sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
 
 
 def _card_tables(tables: Relations, by_name: Mapping[str, _File], settings: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -144,5 +144,5 @@ def _head(path: Path, license_name: str) -> str:
     """The head of the card, from the parquet file itself."""
     metadata = pq.read_metadata(path)
     size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-    split = Split("train", path.name, path.stat().st_size, size, metadata.num_rows)
+    split = Split("train", (path.name,), path.stat().st_size, size, metadata.num_rows)
     return head(license_name, ROWS, {"default": [split]}, "default", metadata.num_rows)

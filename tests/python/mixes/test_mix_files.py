@@ -23,12 +23,13 @@ from mix_inputs import CONVERSATION, Landing, candidate
 RUNS = ("sn97/runs/b/generated-samples.jsonl", "sn97/runs/a/generated-samples.jsonl")
 SHARD = "mini_coder/data/train-00000.parquet"
 MIXES = ["credit", "escape_duel", "escape_mini", "finish_mini"]
+FINALS = {"final_v1": MIXES[:2], "final_v2": MIXES}
 HARD = 'line\u2028break \x85 \u0000 "quote" \\ \ud83d\ude00'.encode("utf-16", "surrogatepass").decode("utf-16")
 
 EXPORTED = pa.schema(
-    [("mix", pa.string()), ("mix_position", pa.int64()), ("row_id", pa.string()), ("row_order", pa.int64()),
+    [("mix", pa.string()), ("row_id", pa.string()), ("row_order", pa.int64()),
      ("split", pa.string()), ("weight", pa.float64()), ("n_tokens", pa.int64()), ("n_trained_tokens", pa.int64()),
-     ("in_final_v1", pa.bool_()), ("in_final_v2", pa.bool_()), ("text_source", pa.string()),
+     ("text_source", pa.string()),
      ("text_artifact_id", pa.string()), ("text_line", pa.int64()), ("text_side", pa.string()),
      ("message_indexes", pa.list_(pa.int64())), ("turns", pa.list_(TURN))]
 )  # fmt: skip
@@ -41,9 +42,8 @@ def _row(
     turns = [{"message_index": place, "turn": place, "credit": 0.25, "tags": ["explore"], "is_recovery": None,
               "command_kind": "cat"} for place in trained]  # fmt: skip
     split = "validation" if row_id.endswith("v") else "train"
-    return {**made, "mix_position": MIXES.index(mix) + 1, "row_order": order, "split": split, "weight": 1.0,
-            "n_tokens": 9, "n_trained_tokens": 3, "in_final_v1": side is not None, "in_final_v2": True,
-            "turns": turns}  # fmt: skip
+    return {**made, "row_order": order, "split": split, "weight": 1.0,
+            "n_tokens": 9, "n_trained_tokens": 3, "turns": turns}  # fmt: skip
 
 
 class Site:
@@ -78,7 +78,7 @@ class Site:
         rows, audit = self.folder / "rows.parquet", self.folder / "audit.parquet"
         pq.write_table(pa.Table.from_pylist(self.rows, schema=EXPORTED), rows)
         pq.write_table(pa.table({"id": ["c1", "x"], "verdict": ["pass", "fail"]}), audit)
-        return export_mixes(rows, audit, self.landing.folder, self.exports, MIXES, workers)
+        return export_mixes(rows, audit, self.landing.folder, self.exports, MIXES, FINALS, workers)
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.mixes / name).read_bytes().split(b"\n")[:-1]]
@@ -131,8 +131,10 @@ def test_parquet_holds_the_same_rows_under_declared_types_and_splits_divide_them
         table = pq.read_table(site.mixes / f"{name}.parquet")
         assert table.schema.equals(SCHEMA)
         assert table.to_pylist() == site.lines(f"{name}.jsonl")
+        if name in FINALS:
+            continue
         parts = [pq.read_table(site.mixes / f"{name}.{split}.parquet").to_pylist() for split in ("train", "validation")]
-        assert [row["id"] for row in parts[1]] == (["c2v"] if name in ("credit", "final_v1", "final_v2") else [])
+        assert [row["id"] for row in parts[1]] == (["c2v"] if name == "credit" else [])
         assert sorted(row["id"] for part in parts for row in part) == sorted(row["id"] for row in table.to_pylist())
 
 
@@ -171,7 +173,7 @@ def test_processes_do_not_change_a_byte(site: Site, monkeypatch: pytest.MonkeyPa
 def test_groups_of_rows_are_cut_by_the_rows_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "ROWS_A_GROUP", 2)
     site.export()
-    assert pq.read_metadata(site.mixes / "final_v2.parquet").num_row_groups == 3
+    assert pq.read_metadata(site.mixes / "final_v2.parquet").num_row_groups == 4
     monkeypatch.setattr(rows_module, "BYTES_A_GROUP", 1)
     site.export()
     assert pq.read_metadata(site.mixes / "final_v2.parquet").num_row_groups == 6

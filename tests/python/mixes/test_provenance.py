@@ -76,7 +76,7 @@ def test_a_list_of_structs_is_repeated_and_read_by_its_path() -> None:
 
 
 def test_the_head_names_configurations_splits_and_features() -> None:
-    splits = [Split("train", "credit.train.parquet", 10, 30, 1500), Split("validation", "v: 1.parquet", 5, 7, 2)]
+    splits = [Split("train", ("credit.train.parquet",), 10, 30, 1500), Split("validation", ("v: 1.parquet",), 5, 7, 2)]
     lines = head("apache-2.0", SCHEMA, {"credit": splits}, "credit", 1502).splitlines()
     assert (lines[0], lines[-1]) == ("---", "---")
     text = "\n".join(lines)
@@ -156,7 +156,8 @@ class Site:
         plan = [{"mix": "credit", "position": 1, "seed": 7}, {"mix": "finish_mini", "position": 2, "seed": 8}]
         self.session.execute(
             """create table mix_plan as
-            select * from (values ('credit', 1, 7), ('finish_mini', 2, 8)) as plan (mix, position, seed)"""
+            select *, position = 1 as in_final_v1, true as in_final_v2
+            from (values ('credit', 1, 7), ('finish_mini', 2, 8)) as plan (mix, position, seed)"""
         )
         mixes = [*(f"mixes/{name}" for name in file_names(["credit", "finish_mini"])), "mixes/mask_audit.jsonl"]
         rules = json.dumps({"mix_plan": plan, "tokenizer_sha256": "ab"})
@@ -222,6 +223,7 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
     assert {file["file"] for file in document["files"]} == set(found) - {"MANIFEST.json"}
     card = found["mixes/README.md"].decode()
     assert card.startswith("---\nlicense: cc-by-4.0\n")
+    assert "    path:\n    - credit.train.parquet\n    - finish_mini.train.parquet\n" in card
     assert "| credit | 41,463 | 0.5 |" in card
     assert "<script>" not in card
     assert "Judges: a/judge." in found["mixes/croissant.json"].decode()
