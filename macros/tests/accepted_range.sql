@@ -5,9 +5,8 @@
 
     Usage (on a model): accepted_range: {arguments: {columns: [share, score], min_value: 0, max_value: 1}}
 #}
-{% test accepted_range(model, columns=none, column_name=none, min_value=none, max_value=none) %}
+{% test accepted_range(model, columns, min_value=none, max_value=none) %}
 
-    {%- set columns = columns or [column_name] %}
     {%- if min_value is none and max_value is none %}
         {{ exceptions.raise_compiler_error("accepted_range of " ~ model ~ " needs min_value, max_value or both") }}
     {%- endif %}
