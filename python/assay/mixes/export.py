@@ -9,6 +9,7 @@ import hashlib
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,8 @@ FINALS = ("final_v1", "final_v2")
 SPLITS = ("train", "validation")
 _TABLES = (".parquet", *(f".{split}.parquet" for split in SPLITS))
 _OF_A_MIX, _OF_A_FINAL = (".jsonl", *_TABLES), (".jsonl", ".parquet")
-_ALONE_ROWS = 2000
+# Work of less than about a second, which is what a pool takes to start.
+_ALONE_ROWS, _ALONE_MEGABYTES = 2000, 50
 _READ_BYTES = 8 << 20
 
 
@@ -139,11 +141,11 @@ def export_mixes(
             for block, cut in sorted(_blocks(rows).items())
         ]
         n_rows = sum(len(task.rows) for task in blocks)
-        alone = n_rows < _ALONE_ROWS
+        few = n_rows < _ALONE_ROWS
         lines: list[Line] = []
         with Progress("mixes, rows encoded", n_rows, watched) as progress:
             blocks.sort(key=lambda task: (-len(task.rows), task.block))
-            for task, made in each(blocks, _encode, workers, alone, lambda task: task.block.artifact_id):
+            for task, made in each(blocks, _encode, workers, few, lambda task: task.block.artifact_id):
                 lines += made
                 progress.add(len(task.rows))
         lines.sort(key=lambda line: (line.mix, line.order))
@@ -154,9 +156,10 @@ def export_mixes(
             tasks = [_MixTask(mix, held[mix], parts, files[mix]) for mix in mixes]
             tasks.sort(key=lambda task: (-task.size, task.name))
             n_megabytes = sum(task.size for task in tasks) // 1_000_000
+            few = n_megabytes < _ALONE_MEGABYTES
             written: list[Written] = []
             with Progress("mixes, MB put in order", n_megabytes, watched) as progress:
-                for mix_task, made_files in each(tasks, _put_in_order, workers, alone, lambda task: task.name):
+                for mix_task, made_files in each(tasks, _put_in_order, workers, few, lambda task: task.name):
                     written += made_files
                     progress.add(mix_task.size // 1_000_000)
             together = [
@@ -167,9 +170,10 @@ def export_mixes(
                 )
                 for final in FINALS
             ]
-            together.sort(key=lambda task: (-task.size, task.name))
-            for _, made_files in each(together, _put_together, workers, alone, lambda task: task.name):
-                written += made_files
+            # Copying, hashing and compressing leave Python alone: threads are enough, and need no start.
+            with ThreadPoolExecutor(min(workers or len(together), len(together))) as pool:
+                for made_files in pool.map(_put_together, together):
+                    written += made_files
             written.append(_write_audit(audit, paths[AUDIT_FILE]))
     finally:
         shutil.rmtree(parts, ignore_errors=True)
