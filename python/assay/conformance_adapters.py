@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.chat_templates import ChatTemplate
 from assay.validator import (
-    chat_templates,
     corpus,
     documents,
     duels,
@@ -258,7 +258,9 @@ def _split_dialect(given: Input, _: Mapping[str, Any]) -> Any:
 
 
 def _prompt(given: Input) -> str:
-    return prompts.open_think(chat_templates.render_prompt(given["chat_template"], given["messages"]))
+    return prompts.open_think(
+        ChatTemplate(given["chat_template"]).render(given["messages"], add_generation_prompt=True)
+    )
 
 
 def _generation_prompt(given: Input, _: Mapping[str, Any]) -> Any:

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.mixes.templates import ChatTemplate
+from assay.chat_templates import ChatTemplate, TemplateRefusedError
 from assay.mixes.tokenizer import AuditTokenizer
-from assay.validator.chat_templates import TemplateRefusedError
 
 LONGEST_CHARACTERS = 2_000_000
 """A longer rendered row is refused unread: no context holds it, and one word of that length takes minutes to encode."""

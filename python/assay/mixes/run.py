@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tokenizers
 
+import assay.chat_templates
 import assay.mixes.audit
-import assay.mixes.templates
 import assay.mixes.texts
 import assay.mixes.tokenizer
 from assay.artifactwise import each, writing
@@ -23,6 +23,7 @@ from assay.mixes.progress import Progress
 from assay.mixes.texts import Block, Place, conversations
 from assay.mixes.tokenizer import Identity, identity_of, load
 from assay.names import shown
+from assay.tokenizer_folder import named_tokens_of
 from assay.writing import whole
 
 ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
@@ -133,7 +134,7 @@ def audit_tree(
     """
     started = time.monotonic()
     identity = identity_of(tokenizer)
-    fingerprint = _fingerprint(identity, max_row_tokens)
+    fingerprint = _fingerprint(identity, named_tokens_of(tokenizer), max_row_tokens)
     with writing(landing):
         for table, schema in OUTPUTS.items():
             (landing / table).mkdir(parents=True, exist_ok=True)
@@ -160,10 +161,11 @@ def audit_tree(
     return Report(done[0], done[1], done[2], time.monotonic() - started, named)
 
 
-def _fingerprint(identity: Identity, max_row_tokens: int) -> str:
-    """What a verdict depends on besides the row: code, libraries, tokenizer, template, limit."""
-    digest = hashlib.sha256(f"{tokenizers.__version__} {identity} {max_row_tokens}".encode())
-    for module in (assay.mixes.audit, assay.mixes.templates, assay.mixes.texts, assay.mixes.tokenizer):
+def _fingerprint(identity: Identity, named_tokens: dict[str, str], max_row_tokens: int) -> str:
+    """What a verdict depends on besides the row: code, libraries, tokenizer, template and its tokens, limit."""
+    used = f"{tokenizers.__version__} {identity} {named_tokens} {max_row_tokens}"
+    digest = hashlib.sha256(used.encode("utf-8", "surrogatepass"))
+    for module in (assay.mixes.audit, assay.chat_templates, assay.mixes.texts, assay.mixes.tokenizer):
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(Path(__file__).read_bytes())
     return digest.hexdigest()

@@ -10,10 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from assay.chat_templates import ChatTemplate
 from assay.errors import AssayError
-from assay.mixes.templates import ChatTemplate
 from assay.names import shown
-from assay.teacher.prompts import chat_template_of, named_tokens_of
+from assay.tokenizer_folder import chat_template_of, named_tokens_of
 
 BUNDLED = Path("tests/fixtures/raw/tokenizer")
 """Below the project's folder, where a build runs; small, and of no model."""

@@ -12,16 +12,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-import assay.mixes.templates
+import assay.chat_templates
 import assay.teacher
 import assay.validator
 from assay.artifactwise import State, code_fingerprint, each, writing
-from assay.errors import AssayError
-from assay.mixes.templates import ChatTemplate
-from assay.names import shown
+from assay.chat_templates import ChatTemplate, TemplateRefusedError
 from assay.teacher.references import key_of
 from assay.teacher.tables import Writer, keep_only, prepare, stamp
-from assay.validator.chat_templates import TemplateRefusedError
+from assay.tokenizer_folder import chat_template_of, named_tokens_of
 from assay.validator.corpus import materialize_turn
 from assay.validator.prompts import open_think
 from assay.validator.slices import stratum_key
@@ -31,7 +29,6 @@ STATE_FILE = "teacher_prompts.json"
 _MESSAGES_AT_A_TIME = 256
 _FLUSH_CHARACTERS = 8 << 20
 _ALONE_BYTES = 4 << 20
-_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
 _MESSAGE_TABLES = {
     "trajectory": "sn120_trajectory_messages",
     "view": "sn120_trajectory_messages",
@@ -67,52 +64,6 @@ class _Task:
         wanted = hashlib.sha256(json.dumps(self.places, sort_keys=True).encode("utf-8", "surrogatepass"))
         messages = self.landed(_MESSAGE_TABLES[self.layout])
         return [*stamp(messages, self.landed("sn120_trajectory_turns")), wanted.hexdigest()]
-
-
-def chat_template_of(folder: Path) -> str | None:
-    """Return the chat template of a tokenizer folder, or null when it has none.
-
-    `chat_template.jinja` comes first, then `chat_template` of `tokenizer_config.json`: a text, or a list of named
-    ones of which `default` is taken. Raises AssayError when a file is there and cannot be read.
-    """
-    template = folder / "chat_template.jinja"
-    try:
-        if template.is_file():
-            return template.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise AssayError(f"the chat template {shown(template)} cannot be read: {error}") from None
-    published = _settings_of(folder).get("chat_template")
-    if isinstance(published, list):
-        named = [one for one in published if isinstance(one, dict) and one.get("name") == "default"]
-        published = named[0].get("template") if named else None
-    return published if isinstance(published, str) else None
-
-
-def named_tokens_of(folder: Path) -> dict[str, str]:
-    """Return what a chat template may name besides its messages: `bos_token`, `eos_token`, `pad_token`, `unk_token`.
-
-    Read from `tokenizer_config.json`, where each is a text or an object with the text as `content`; one that is null
-    or absent is left out, and prints as nothing. Raises AssayError when the file is there and cannot be read.
-    """
-    settings = _settings_of(folder)
-    named: dict[str, str] = {}
-    for name in _NAMED_TOKENS:
-        token = settings.get(name)
-        content = token.get("content") if isinstance(token, dict) else token
-        if isinstance(content, str):
-            named[name] = content
-    return named
-
-
-def _settings_of(folder: Path) -> dict[str, Any]:
-    path = folder / "tokenizer_config.json"
-    try:
-        settings = json.loads(path.read_bytes()) if path.is_file() else {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise AssayError(f"the tokenizer settings {shown(path)} cannot be read: {error}") from None
-    if not isinstance(settings, dict):
-        raise AssayError(f"the tokenizer settings {shown(path)} are not a JSON object")
-    return settings
 
 
 def render_turn(template: str, named_tokens: Mapping[str, str], prefix: Sequence[Message]) -> str:
@@ -190,7 +141,7 @@ def make_prompts(places: Path, landing: Path, tokenizer: Path, workers: int | No
         _Task(landing, artifact_id, layout, tuple(rows), template, named_tokens)
         for (artifact_id, layout), rows in sorted(grouped.items())
     ]
-    code = code_fingerprint(assay.teacher, assay.validator, assay.mixes.templates)
+    code = code_fingerprint(assay.teacher, assay.validator, assay.chat_templates)
     fingerprint = code + repr((template, named_tokens))
     state = State.load(landing / STATE_FILE, fingerprint)
     todo = [

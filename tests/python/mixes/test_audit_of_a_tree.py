@@ -1,5 +1,6 @@
 """The audit over landed files: what is new is encoded, what is known is found again, what is gone is said."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,10 @@ def test_another_limit_template_or_tokenizer_is_another_audit(tmp_path: Path, la
     write_tokenizer(tmp_path / "tokenizer", PLAIN_TEMPLATE)
     assert _run(tmp_path, landing, ROWS, limit=10).n_audited == 4
     assert {row["template_sha256"] for row in _found(landing).values()}.isdisjoint(before)
+    settings = tmp_path / "tokenizer" / "tokenizer_config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "bos_token": "<first>"}))
+    assert _run(tmp_path, landing, ROWS, limit=10).n_audited == 4
+    assert _run(tmp_path, landing, ROWS, limit=10).n_audited == 0
 
 
 @pytest.mark.parametrize("missing", ["tokenizer.json", "chat_template.jinja"])

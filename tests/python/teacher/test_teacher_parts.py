@@ -6,21 +6,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assay.chat_templates import TemplateRefusedError
 from assay.errors import AssayError
 from assay.exporting import json_line
 from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.teacher.export import ROWS, write_rows
-from assay.teacher.prompts import (
-    PrefixError,
-    chat_template_of,
-    named_tokens_of,
-    prefix_of_place,
-    prefix_of_view,
-    render_turn,
-)
+from assay.teacher.prompts import PrefixError, prefix_of_place, prefix_of_view, render_turn
 from assay.teacher.references import content_key, dialect_of, reference_facts
 from assay.teacher.selected import has_environment_turn, is_blank
-from assay.validator.chat_templates import TemplateRefusedError
+from assay.tokenizer_folder import chat_template_of, named_tokens_of
 from assay.validator.repairs import Repaired
 from assay.validator.rollouts import completion_text, fenced
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from assay.chat_templates import ChatTemplate, TemplateRefusedError
 from assay.mixes.audit import Message, place_turns
 from assay.mixes.rows import RowRecord
-from assay.mixes.templates import ChatTemplate
 from assay.mixes.tokenizer import AuditTokenizer
-from assay.validator.chat_templates import TemplateRefusedError
 
 Row = dict[str, Any]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from assay.chat_templates import TemplateRefusedError
 from assay.mixes.formats.base import (
     Format,
     Row,
@@ -20,7 +21,6 @@ from assay.mixes.formats.base import (
 )
 from assay.mixes.rows import RowRecord
 from assay.mixes.tokenizer import AuditTokenizer
-from assay.validator.chat_templates import TemplateRefusedError
 
 _MARK = "\ue0f1\ue0f2\ue0f3"
 _MESSAGE = pa.struct([("role", pa.string()), ("content", pa.string())])

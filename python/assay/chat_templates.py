@@ -1,8 +1,8 @@
-"""Rendering any published chat template, in a sandbox that also counts what the template does (contract: exports, 3a).
+"""Chat templates that nobody vouches for, rendered in a sandbox that also counts what they do.
 
-`assay.validator.chat_templates` renders what a validator's own templates need and refuses every other construct. The
-templates of models that people train use more of the language: macros, loops over tools, lists they build. Here all of
-it runs, under a budget: every pass through a loop or a macro is counted, and no value may outgrow a limit.
+Prompts of the teacher (contract: sn120, B.1) and rows of the mixes (contract: exports, 3a) come from here. The sandbox
+keeps a template away from Python, but not from our time and memory: so every pass through a loop or a macro is counted,
+and no value may outgrow a limit.
 """
 
 import json
@@ -18,7 +18,6 @@ from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
 from assay.errors import AssayError
-from assay.validator.chat_templates import TemplateRefusedError
 
 RENDERED_CHARACTERS = 50_000_000
 SECONDS = 60.0
@@ -46,6 +45,10 @@ _METHODS: Mapping[type, frozenset[str]] = {
     float: frozenset(),
     bytes: frozenset(),
 }
+
+
+class TemplateRefusedError(ValueError):
+    """A template that is broken, raises, or does what we do not let a template do; the text says which."""
 
 
 class ChatTemplate:

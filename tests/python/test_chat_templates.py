@@ -3,10 +3,9 @@
 import time
 
 import pytest
+from assay import chat_templates
+from assay.chat_templates import ChatTemplate, TemplateRefusedError
 from assay.errors import AssayError
-from assay.mixes import templates
-from assay.mixes.templates import ChatTemplate
-from assay.validator.chat_templates import TemplateRefusedError
 
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
@@ -33,6 +32,11 @@ MESSAGES = [
         ),
         ("{{ {'a': [1, 'é']} | tojson(indent=2) }}", '{\n  "a": [\n    1,\n    "é"\n  ]\n}'),
         ("{{ strftime_now is defined }}", "False"),
+        (
+            "{% set ns = namespace(last='none') %}{% for m in messages[1:] %}{% set ns.last = m.role %}"
+            "{{ m.content.split('{')[0] ~ '|' }}{% endfor %}{{ ns.last }}",
+            "Mend |<think>\nhm\n</think>\n\nDone|assistant",
+        ),
     ],
 )
 def test_what_published_templates_use_is_understood(template: str, printed: str | None) -> None:
@@ -71,6 +75,8 @@ def test_what_published_templates_use_is_understood(template: str, printed: str 
         ("{% include 'x' %}", "another one"),
         ("{{ raise_exception('system role not supported') }}", "system role not supported"),
         ("{{ messages[9].content }}", "cannot be rendered"),
+        ("{{ messages[0].content.split('') }}", "cannot be rendered"),
+        ("{{ messages[0].content - 1 }}", "cannot be rendered"),
         ("{{ unclosed", "cannot be read"),
     ],
 )
@@ -93,6 +99,6 @@ def test_a_template_may_not_print_without_end() -> None:
 
 
 def test_time_is_the_last_resort_and_stops_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "SECONDS", -1.0)
+    monkeypatch.setattr(chat_templates, "SECONDS", -1.0)
     with pytest.raises(AssayError, match="still running"):
         ChatTemplate("{% for m in messages %}{% endfor %}").render(MESSAGES)
