@@ -22,7 +22,6 @@ from assay.writing import whole, writing
 
 FORMATS_FOLDER = "formats"
 _ROWS_A_GROUP = 256
-DEFAULT_MAX_ROW_TOKENS = 32_768
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="rows of one split alone")
     parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
     parser.add_argument("--tokenizer", help="folder of the tokenizer that proved the masks (default: as in a build)")
-    parser.add_argument("--max-row-tokens", type=int, default=DEFAULT_MAX_ROW_TOKENS, help="for the configuration")
+    parser.add_argument(
+        "--max-row-tokens", type=int, help="for the configuration (default: what the longest exported row has)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     target: Path = arguments.out or default
     if target.resolve() == source.resolve():
         raise AssayError(f"{shown(target)} is the mix itself: name another file with --out")
+    if arguments.max_row_tokens is None:
+        arguments.max_row_tokens = longest_row(exports)
     n_rows, n_written, unfit = write_format(made, source, target, arguments, tokenizer)
     grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
     print(f"{n_rows:,} rows became {n_written:,} rows in {shown(target)}{grown}")
@@ -69,6 +72,27 @@ def mix_file(exports: Path, mix: str) -> Path:
     if mix not in known:
         raise AssayError(f"no mix is called {shown(mix)}; there are {', '.join(map(shown, known))}")
     return exports / FOLDER / f"{mix}.jsonl"
+
+
+def longest_row(exports: Path) -> int:
+    """Tokens that a trainer's context must hold for no exported row to be cut, from the audit beside the mixes.
+
+    Raises AssayError when the audit is gone: a context that is guessed cuts targets off without a word.
+    """
+    path = exports / FOLDER / AUDIT_FILE
+    if not path.is_file():
+        raise AssayError(f"{shown(path)} is gone, so the longest row is not known: name --max-row-tokens")
+    longest = 0
+    for line in lines_of(path):
+        said = msgspec.json.decode(line, type=_Audited)
+        if said.is_exported:
+            longest = max(longest, said.n_tokens or 0)
+    return longest
+
+
+class _Audited(msgspec.Struct):
+    is_exported: bool = False
+    n_tokens: int | None = None
 
 
 def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:

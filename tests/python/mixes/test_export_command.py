@@ -23,7 +23,9 @@ def _write(exports: Path, rows: list[RowRecord], name: str = "credit") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.jsonl").write_bytes(b"".join(encoded(one) + b"\n" for one in rows))
     identity = vars(identity_of(BUNDLED))
-    (folder / "mask_audit.jsonl").write_text(json.dumps({"id": "one", **identity}) + "\n")
+    (folder / "mask_audit.jsonl").write_text(
+        json.dumps({"id": "one", "is_exported": True, "n_tokens": 777, **identity}) + "\n"
+    )
     return exports
 
 
@@ -55,7 +57,9 @@ def test_every_format_is_written_with_its_configuration(
     assert f"2 rows became {expected} rows in {path}" in said.out
     rows = pq.read_table(path).to_pylist() if made.ending == ".parquet" else _lines(path)
     assert len(rows) == expected
-    assert path.name in path.with_name(f"{path.name}.config{made.snippet_ending}").read_text()
+    configuration = path.with_name(f"{path.name}.config{made.snippet_ending}").read_text()
+    assert path.name in configuration
+    assert name == "slime" or "777" in configuration  # no exported row is longer
     assert path.with_name(f"{path.name}.chat_template.jinja").exists() == made.masks_generation_prompt
     assert not list(path.parent.glob("*.part"))
 
@@ -113,6 +117,13 @@ def test_a_line_that_is_no_row_is_one_sentence_and_leaves_no_file(
     assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
     assert "holds a line that is no row of a mix" in capsys.readouterr().err
     assert not list((exports / "mixes" / "formats").iterdir())
+
+
+def test_without_the_audit_no_length_is_guessed(exports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (exports / "mixes" / "mask_audit.jsonl").unlink()
+    assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
+    assert "name --max-row-tokens" in capsys.readouterr().err
+    assert _call(exports, "--mix", "credit", "--format", "axolotl", "--max-row-tokens", "99") == 0
 
 
 def test_an_empty_mix_makes_an_empty_file(exports: Path) -> None:
