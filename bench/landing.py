@@ -3,8 +3,8 @@
 Usage: python bench/landing.py [--runs 20] [--samples 100] [--repeat 3]
 
 Prints medians over the repeats: `land` is the landing step alone from an empty folder, `land + stage` is
-`dbt build` of staging without its tests, from an empty warehouse with dbt's start-up in it, `again` the same with nothing changed,
-`parse loop` is one Python process that reads every JSON line and parses it with the standard library.
+`dbt build` of staging without its tests from an empty warehouse with dbt's start-up in it, `again` the same with
+nothing changed, `parse loop` is one Python process that reads every JSON line and parses it with the standard library.
 """
 
 import argparse
