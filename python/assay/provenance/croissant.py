@@ -20,6 +20,7 @@ _CONTEXT = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -39,6 +40,7 @@ _CONTEXT = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
     "separator": "cr:separator",
     "source": "cr:source",
@@ -101,16 +103,24 @@ def croissant(
                 "@type": "cr:RecordSet",
                 "@id": record_set,
                 "name": record_set,
-                "field": list(_fields(list(schema), record_set, file_name, "$")),
+                "field": [made for field in schema for made in _fields([field], record_set, file_name, field.name, "")],
             }
             for record_set, file_name in record_sets.items()
         ],
     }
 
 
-def _fields(schema: Sequence[pa.Field], parent: str, file_name: str, path: str) -> Iterator[dict[str, Any]]:
-    for field in schema:
-        identity, kind, place = f"{parent}/{field.name}", field.type, f"{path}.{field.name}"
+def _fields(
+    fields: Sequence[pa.Field], parent: str, file_name: str, column: str, path: str
+) -> Iterator[dict[str, Any]]:
+    """Fields below a column; `path` leads from the column's value to theirs."""
+    for field in fields:
+        identity, kind = f"{parent}/{field.name}", field.type
+        is_column = identity.count("/") == 1
+        place = "" if is_column else f"{path}.{field.name}" if path else field.name
+        if pa.types.is_list(kind) and not is_column:
+            # Readers of the format cannot read a list within a struct; it is in the file and not in the record set.
+            continue
         repeated = pa.types.is_list(kind)
         if repeated:
             kind, place = kind.value_type, f"{place}[*]"
@@ -118,8 +128,10 @@ def _fields(schema: Sequence[pa.Field], parent: str, file_name: str, path: str) 
         if repeated:
             made["repeated"] = True
         if pa.types.is_struct(kind):
-            made["subField"] = list(_fields(list(kind), identity, file_name, place))
+            made["subField"] = list(_fields(list(kind), identity, file_name, column, place))
         else:
             made["dataType"] = _TYPES[kind]
-            made["source"] = {"fileObject": {"@id": file_name}, "extract": {"jsonPath": place}}
+            made["source"] = {"fileObject": {"@id": file_name}, "extract": {"column": column}}
+            if place not in ("", "[*]"):
+                made["source"]["transform"] = {"jsonPath": place}
         yield made

@@ -64,7 +64,7 @@ def test_every_field_has_a_type_and_a_source_or_fields_of_its_own(schema: pa.Sch
         assert ("subField" in field) != ("dataType" in field and "source" in field)
         if "source" in field:
             assert field["source"]["fileObject"] == {"@id": "credit.jsonl"}
-            assert field["source"]["extract"]["jsonPath"].startswith("$.")
+            assert field["source"]["extract"]["column"] == field["@id"].split("/")[1]
 
 
 def test_a_list_of_structs_is_repeated_and_read_by_its_path() -> None:
@@ -72,7 +72,11 @@ def test_a_list_of_structs_is_repeated_and_read_by_its_path() -> None:
     messages = next(field for field in record_set["field"] if field["@id"] == "credit/messages")
     assert messages["repeated"] is True
     content = next(field for field in messages["subField"] if field["@id"] == "credit/messages/content")
-    assert (content["dataType"], content["source"]["extract"]["jsonPath"]) == ("sc:Text", "$.messages[*].content")
+    assert (content["dataType"], content["source"]["transform"]) == ("sc:Text", {"jsonPath": "[*].content"})
+    meta = next(field for field in record_set["field"] if field["@id"] == "credit/train_meta")
+    paths = {field["@id"]: field["source"]["transform"]["jsonPath"] for field in meta["subField"]}
+    assert paths["credit/train_meta/split"] == "split"
+    assert "credit/train_meta/turns" not in paths
 
 
 def test_the_head_names_configurations_splits_and_features() -> None:
