@@ -3,8 +3,8 @@
 Usage: python bench/credit.py [--runs 20] [--samples 100]
 
 The loop parses every line, applies the same rules (`assay.trajectories`, `assay.citations`) to every scored turn and
-adds up the same credit, in one process; both must find the same turns and the same credit. `credit` is `dbt run` from an
-empty warehouse up to every table of schema `credit` and the gates of its sides and turns, with dbt's start-up in it.
+adds up the same credit, in one process; both must find the same turns and the same credit. `credit` is `dbt run` from
+an empty warehouse up to every table of schema `credit` and the gates of its sides and turns, with dbt's start-up in it.
 Then each question of the README that reads these schemas is timed on the built warehouse.
 """
 
