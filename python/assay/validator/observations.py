@@ -16,10 +16,14 @@ _SWE_AGENT_PREFIX = "OBSERVATION:"
 _RETURNCODE_PREFIX = "<returncode>"
 NO_OUTPUT_SENTENCE = "Your command ran successfully and did not produce any output."
 
-_SCAFFOLD_TRUNCATION = re.compile(
-    r"<warning>|<output_head>|<response clipped>|output of your last command was too long|"
-    + re.escape("[... Observation truncated due to length ...]"),
-    re.IGNORECASE,
+# One pattern each, and each begins with a character without case: that is what a search can skip to.
+_SCAFFOLD_TRUNCATIONS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"<(?:warning|output_head|response clipped)>",
+        r" (?<=output )of your last command was too long",
+        re.escape("[... Observation truncated due to length ...]"),
+    )
 )
 
 
@@ -35,7 +39,7 @@ _TRAILERS: Mapping[str, re.Pattern[str]] = {
 _VIEW_HEADER = re.compile(r"^\s*Here's the (?:result of running|files and directories)\b")
 _BARE_NUMBER = re.compile(r"^\s*\d+\s*$")
 _ROLE_LEAK = re.compile(r"THOUGHT:|### (?:assistant|user|system)\b")
-_SURROUNDING_FENCE = re.compile(r"^```\w*\n|\n```$")
+_OPENING_FENCE = re.compile(r"```\w*\n")
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
@@ -127,7 +131,7 @@ def has_content(
 
 def is_scaffold_truncated(observation: str | None) -> bool:
     """Say whether the scaffold cut this observation short (in any case)."""
-    return bool(_SCAFFOLD_TRUNCATION.search(observation or ""))
+    return any(pattern.search(observation or "") for pattern in _SCAFFOLD_TRUNCATIONS)
 
 
 def wrap(body: str, observation_format: ObservationFormat, returncode: int = 0) -> str:
@@ -156,7 +160,9 @@ def silent_observation(observation: str | None) -> bool:
 
 def echoes_command(command: str | None, observation: str | None) -> bool:
     """Say whether the body, without one surrounding code fence, is the command itself."""
-    body = _SURROUNDING_FENCE.sub("", _own_body(observation).strip()).strip()
+    body = _own_body(observation).strip()
+    opening = _OPENING_FENCE.match(body)
+    body = body[opening.end() if opening else 0 :].removesuffix("\n```").strip()
     return bool(body) and body == (command or "").strip()
 
 
