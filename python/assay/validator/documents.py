@@ -12,7 +12,8 @@ _FOLLOWING_LABEL = r"(?=\n+(?:CANDIDATE OUTPUT|ENVIRONMENT OBSERVATION|CONTEXT )
 # depend on where the block began, so opening and end are searched one after the other and the whole stays
 # linear.
 _BLOCK_END = re.compile(r"\n------" + _FOLLOWING_LABEL)
-_CANDIDATE_OPENING = re.compile(r"^CANDIDATE OUTPUT(?: \d+)?:\n------\n", re.MULTILINE)
+# At the start of a line, which is looked at last: a search can skip to what a pattern begins with.
+_CANDIDATE_OPENING = re.compile(r"CANDIDATE(?<![^\n]CANDIDATE) OUTPUT(?: \d+)?:\n------\n")
 _ANY_OPENING = re.compile(
     r"^(CANDIDATE OUTPUT(?: \d+)?|ENVIRONMENT OBSERVATION[^\n]*|CONTEXT [^\n]*):\n------\n", re.MULTILINE
 )

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from assay.validator.fences import action_block_spans
@@ -146,6 +147,7 @@ def wrap(body: str, observation_format: ObservationFormat, returncode: int = 0) 
     return f"{body}\n{first}\n{second}"
 
 
+@lru_cache(maxsize=2)  # the rules ask one after the other of the same observation
 def _own_body(observation: str | None) -> str:
     return observation_body(observation, classify(observation), "v5a")
 
