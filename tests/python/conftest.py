@@ -17,12 +17,16 @@ def run_dbt(tmp_path_factory: pytest.TempPathFactory) -> RunDbt:
     """Run dbt on the project as a user does, with its own warehouse and a target folder that the session shares."""
     shared = tmp_path_factory.mktemp("dbt")
 
-    def run(*words: str, raw_root: Path | None = None, warehouse: Path) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: str, raw_root: Path | None = None, warehouse: Path, **settings: str
+    ) -> subprocess.CompletedProcess[str]:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
             "ASSAY_DB": str(warehouse),
+            "ASSAY_EXPORTS": str(warehouse.parent / "exports"),
             "DBT_TARGET_PATH": str(shared / "target"),
             "DBT_LOG_PATH": str(shared / "logs"),
+            **settings,
         }
         if raw_root is not None:
             environment["ASSAY_RAW_ROOT"] = str(raw_root)
