@@ -50,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
     marked = "" if arguments.split == "all" else f".{arguments.split}"
     default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
     target: Path = arguments.out or default
-    if target.resolve() == source.resolve():
-        raise AssayError(f"{shown(target)} is the mix itself: name another file with --out")
+    if target.resolve().parent == source.resolve().parent:
+        raise AssayError(f"{shown(target)} lies among the mixes themselves: name a file in another folder with --out")
+    if arguments.max_row_tokens is not None and arguments.max_row_tokens < 1:
+        raise AssayError(f"a context of {arguments.max_row_tokens} tokens holds no row: name a larger --max-row-tokens")
     if arguments.max_row_tokens is None:
         arguments.max_row_tokens = longest_row(exports)
     n_rows, n_written, unfit = write_format(made, source, target, arguments, tokenizer)
@@ -84,7 +86,7 @@ def longest_row(exports: Path) -> int:
         raise AssayError(f"{shown(path)} is gone, so the longest row is not known: name --max-row-tokens")
     longest = 0
     for line in lines_of(path):
-        said = msgspec.json.decode(line, type=_Audited)
+        said = _audited(line, path)
         if said.is_exported:
             longest = max(longest, said.n_tokens or 0)
     return longest
@@ -93,6 +95,15 @@ def longest_row(exports: Path) -> int:
 class _Audited(msgspec.Struct):
     is_exported: bool = False
     n_tokens: int | None = None
+    tokenizer_sha256: str | None = None
+    template_sha256: str | None = None
+
+
+def _audited(line: bytes, path: Path) -> _Audited:
+    try:
+        return msgspec.json.decode(line, type=_Audited)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise AssayError(f"{shown(path)} holds a line that is no row of an audit: {error}") from None
 
 
 def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
@@ -100,12 +111,11 @@ def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
     identity = identity_of(folder)
     if not identity.is_complete:
         raise AssayError(f"{shown(folder)} holds no tokenizer with a chat template: name one with --tokenizer")
-    first = next(lines_of(exports / FOLDER / AUDIT_FILE), None) if (exports / FOLDER / AUDIT_FILE).is_file() else None
+    path = exports / FOLDER / AUDIT_FILE
+    first = next(lines_of(path), None) if path.is_file() else None
     if first is not None:
-        said = msgspec.json.decode(first, type=dict[str, object])
-        used = Identity(
-            *(None if said.get(n) is None else str(said[n]) for n in ("tokenizer_sha256", "template_sha256"))
-        )
+        said = _audited(first, path)
+        used = Identity(said.tokenizer_sha256, said.template_sha256)
         if used.is_complete and used != identity:
             raise AssayError(
                 f"the masks below {shown(exports)} were proven with another tokenizer or template than "
@@ -166,7 +176,7 @@ def write_format(
 def _row(line: bytes, source: Path) -> RowRecord:
     try:
         return decoded(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise AssayError(f"{shown(source)} holds a line that is no row of a mix: {error}") from None
 
 

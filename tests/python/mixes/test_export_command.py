@@ -92,12 +92,44 @@ def test_absent_exports_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureF
     assert "no mixes were exported below" in capsys.readouterr().err
 
 
-def test_the_mix_itself_is_never_written_over(exports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = exports / "mixes" / "credit.jsonl"
-    before = target.read_bytes()
+@pytest.mark.parametrize("name", ["credit.jsonl", "escape_duel.jsonl", "mask_audit.jsonl", "README.md"])
+def test_no_file_of_the_build_is_written_over(exports: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(exports, ROWS, "escape_duel")
+    before = {path.name: path.read_bytes() for path in (exports / "mixes").iterdir()}
+    target = exports / "mixes" / "deeper" / ".." / name
     assert _call(exports, "--mix", "credit", "--format", "axolotl", "--out", str(target)) == 2
-    assert target.read_bytes() == before
-    assert "is the mix itself" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in (exports / "mixes").iterdir()} == before
+    assert "lies among the mixes themselves" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{broken\n",
+        b"[]\n",
+        b'{"n_tokens": "many"}\n',
+        b'{"tokenizer_sha256": 7}\n',
+        b'{"template_sha256": "\xff"}\n',
+        b"\n",
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "last"])
+def test_an_audit_that_cannot_be_read_is_one_sentence(
+    exports: Path, line: bytes, is_first: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = exports / "mixes" / "mask_audit.jsonl"
+    said = path.read_bytes()
+    path.write_bytes(line + said if is_first else said + line)
+    assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
+    assert "mask_audit.jsonl holds a line that is no row of an audit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("length", ["0", "-3"])
+def test_a_context_that_holds_nothing_is_refused(
+    exports: Path, length: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _call(exports, "--mix", "credit", "--format", "trl", "--max-row-tokens", length) == 2
+    assert f"a context of {length} tokens holds no row" in capsys.readouterr().err
 
 
 def test_another_tokenizer_than_that_of_the_audit_is_refused(
