@@ -277,6 +277,20 @@ def test_a_row_that_a_trainer_cannot_read_is_named(name: str, canonical: RowReco
         _rows(name, canonical, with_template(PLAIN_TEMPLATE))
 
 
+def test_what_stands_behind_the_last_trained_turn_costs_no_row() -> None:
+    canonical = row(
+        ("user", "a", False), ("assistant", "b", True), ("user", "c", False), ("user", "d", False),
+        ("assistant", "e", False),
+    )  # fmt: skip
+    (made,) = _rows("llamafactory-v0", canonical, bundled())
+    assert [message["content"] for message in made["messages"]] == ["a", "b"]
+
+
+def test_slime_starts_no_inference_engine_and_weighs_every_trained_token_alike() -> None:
+    words = FORMATS["slime"].snippet(_setting(bundled())).split()
+    assert {"--debug-train-only", "--calculate-per-token-loss", "--loss-type"} <= set(words)
+
+
 def test_flags_stand_on_every_message_with_one_type() -> None:
     flags = {"axolotl": ("train", bool), "ms-swift": ("loss", bool), "slime": ("step_loss_mask", int),
              "tinker": ("trainable", bool), "llamafactory-v1": ("loss_weight", float)}  # fmt: skip

@@ -20,7 +20,9 @@ def snippet(setting: Setting) -> str:
         f"  --prompt-data {setting.data_file}\n"
         "  --input-key messages\n"
         "  --loss-type sft_loss\n"
+        "  --calculate-per-token-loss  # every trained token counts alike, however many its row has\n"
         "  --disable-compute-advantages-and-returns\n"
+        "  --debug-train-only  # nothing is generated: no inference engine is started\n"
         ")\n"
     )
 
