@@ -15,7 +15,7 @@ from assay.errors import AssayError
 from assay.mixes.export import AUDIT_FILE, FOLDER, SPLITS
 from assay.mixes.formats import FORMATS
 from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, training_template
-from assay.mixes.rows import RowRecord, decoded, encoded, lines_of
+from assay.mixes.rows import BYTES_A_GROUP, RowRecord, decoded, encoded, lines_of
 from assay.mixes.tokenizer import AuditTokenizer, Identity, identity_of, load, tokenizer_folder
 from assay.names import shown
 from assay.writing import whole, writing
@@ -188,10 +188,12 @@ def _write_rows(made: Format, rows: Iterator[Row], path: Path) -> None:
         return
     with pq.ParquetWriter(path, made.schema, compression="zstd", compression_level=1) as table:
         group: list[Row] = []
+        n_bytes = 0
         for row in rows:
             group.append(row)
-            if len(group) == _ROWS_A_GROUP:
+            n_bytes += len(encoded(row))
+            if len(group) == _ROWS_A_GROUP or n_bytes >= BYTES_A_GROUP:
                 table.write_table(pa.Table.from_pylist(group, schema=made.schema))
-                group = []
+                group, n_bytes = [], 0
         if group:
             table.write_table(pa.Table.from_pylist(group, schema=made.schema))

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from assay.cli import main
+from assay.mixes import command
 from assay.mixes.formats import FORMATS
 from assay.mixes.rows import RowRecord, encoded
 from assay.mixes.tokenizer import identity_of
@@ -156,6 +157,17 @@ def test_without_the_audit_no_length_is_guessed(exports: Path, capsys: pytest.Ca
     assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
     assert "name --max-row-tokens" in capsys.readouterr().err
     assert _call(exports, "--mix", "credit", "--format", "axolotl", "--max-row-tokens", "99") == 0
+
+
+def test_a_group_of_a_table_is_cut_before_its_texts_fill_the_memory(
+    exports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "BYTES_A_GROUP", 1000)
+    _write(exports, [row(("user", "a" * size, False), ("assistant", "b", True)) for size in (2000, 10, 10, 2000, 10)])
+    assert _call(exports, "--mix", "credit", "--format", "verl") == 0
+    table = pq.ParquetFile(exports / "mixes" / "formats" / "credit.verl.parquet")
+    groups = [table.metadata.row_group(group).num_rows for group in range(table.num_row_groups)]
+    assert groups == [1, 3, 1]
 
 
 def test_an_empty_mix_makes_an_empty_file(exports: Path) -> None:
