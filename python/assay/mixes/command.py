@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     marked = "" if arguments.split == "all" else f".{arguments.split}"
     default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
     target: Path = arguments.out or default
+    if shown(target.name) != target.name:
+        raise AssayError(f"no configuration can name the file {shown(target)}: give it a name of plain text with --out")
     if target.resolve().parent == source.resolve().parent:
         raise AssayError(f"{shown(target)} lies among the mixes themselves: name a file in another folder with --out")
     if arguments.max_row_tokens is not None and arguments.max_row_tokens < 1:

@@ -170,6 +170,17 @@ def test_a_group_of_a_table_is_cut_before_its_texts_fill_the_memory(
     assert groups == [1, 3, 1]
 
 
+@pytest.mark.parametrize("name", ["a\nb.jsonl", "\udcff.jsonl", "\x1b[31m.jsonl"])
+def test_a_file_that_no_configuration_can_name_is_refused(
+    exports: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _call(exports, "--mix", "credit", "--format", "slime", "--out", str(tmp_path / "made" / name)) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("assay: no configuration can name the file ")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "made").exists()
+
+
 def test_an_empty_mix_makes_an_empty_file(exports: Path) -> None:
     _write(exports, [])
     assert _call(exports, "--mix", "credit", "--format", "trl") == 0
