@@ -152,11 +152,44 @@ def test_a_line_that_is_no_row_is_one_sentence_and_leaves_no_file(
     assert not list((exports / "mixes" / "formats").iterdir())
 
 
-def test_without_the_audit_no_length_is_guessed(exports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [(), ("--max-row-tokens", "99")])
+def test_without_the_audit_no_length_is_guessed(
+    exports: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     (exports / "mixes" / "mask_audit.jsonl").unlink()
-    assert _call(exports, "--mix", "credit", "--format", "axolotl") == 2
-    assert "name --max-row-tokens" in capsys.readouterr().err
-    assert _call(exports, "--mix", "credit", "--format", "axolotl", "--max-row-tokens", "99") == 0
+    assert _call(exports, "--mix", "credit", "--format", "axolotl", *words) == 2
+    assert "it is not known which rows a context holds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "n_written", "n_cut_off"),
+    [
+        ("trl", 777, 3, 0),
+        ("trl", 776, 2, 1),  # the second target of the first row ends at 777
+        ("trl", 10, 2, 1),
+        ("trl", 9, 1, 2),
+        ("axolotl", 777, 2, 0),
+        ("axolotl", 776, 1, 2),  # a row is kept whole or not at all
+    ],
+)
+def test_a_target_that_the_context_would_cut_off_is_left_out_and_the_needed_length_said(
+    exports: Path, name: str, limit: int, n_written: int, n_cut_off: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = exports / "mixes" / "mask_audit.jsonl"
+    first = json.loads(path.read_text())
+    turns = [(1, 10, "pass"), (2, 900, "fail"), (3, 777, "pass")]
+    named = ("message_index", "end_token", "verdict")
+    first |= {"n_tokens": 780, "turns": [dict(zip(named, turn, strict=True)) for turn in turns]}
+    second = {**first, "id": "two", "n_tokens": 8, "turns": [{"message_index": 2, "end_token": 8, "verdict": "pass"}]}
+    refused = {**first, "id": "never exported", "is_exported": False, "n_tokens": 99_999}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (first, second, refused)))
+    assert _call(exports, "--mix", "credit", "--format", name, "--max-row-tokens", str(limit)) == 0
+    said = capsys.readouterr()
+    assert f"2 rows became {n_written} rows" in said.out
+    assert len(_lines(exports / "mixes" / "formats" / f"credit.{name}.jsonl")) == n_written
+    expected = f"{n_cut_off} targets were left out, since a context of {limit} tokens" if n_cut_off else ""
+    assert said.err.startswith(expected) and bool(said.err) == bool(n_cut_off)
+    assert ("--max-row-tokens 780 holds all" in said.err) == bool(n_cut_off)
 
 
 def test_a_group_of_a_table_is_cut_before_its_texts_fill_the_memory(
