@@ -249,9 +249,10 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
     assert {name: (site.exports / name).read_bytes() for name in found} == found
 
 
-def test_an_export_that_changed_behind_the_build_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["something else", "mixes/Credit.jsonl"], ids=["longer", "as long"])
+def test_an_export_that_changed_behind_the_build_is_one_sentence(tmp_path: Path, text: str) -> None:
     site = Site(tmp_path)
-    (site.exports / "mixes" / "credit.jsonl").write_text("something else")
+    (site.exports / "mixes" / "credit.jsonl").write_text(text)
     assert site.describe() == []
     assert str(site.fault()).endswith("credit.jsonl is not as the build wrote it: build its export again")
     assert not (site.exports / "MANIFEST.json").exists()
