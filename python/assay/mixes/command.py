@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     result = write_format(made, source, target, arguments, tokenizer, lengths.cut_off)
     grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
     print(f"{result.n_read:,} rows became {result.n_written:,} rows in {shown(target)}{grown}")
+    if arguments.split == "all" and result.n_validation:
+        print(f"{result.n_validation:,} of the rows read are held out for validation: --split train leaves them out")
     if result.n_cut_off:
         print(
             f"{result.n_cut_off:,} targets were left out, since a context of {lengths.limit:,} tokens would cut them "
@@ -166,9 +168,10 @@ def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
 
 @dataclass
 class Result:
-    """Rows read and written, targets that a context would cut off, and rows left out by the reason."""
+    """Rows read, those of them held out for validation, and written; targets cut off; rows left out by the reason."""
 
     n_read: int = 0
+    n_validation: int = 0
     n_written: int = 0
     n_cut_off: int = 0
     unfit: Counter[str] = field(default_factory=Counter)
@@ -209,6 +212,7 @@ def write_format(
             if arguments.split not in ("all", row.train_meta.split):
                 continue
             result.n_read += 1
+            result.n_validation += row.train_meta.split == "validation"
             if row.id in cut_off:
                 kept = _without(row, cut_off[row.id]) if made.one_row_a_turn else None
                 result.n_cut_off += _n_targets(row) - (_n_targets(kept) if kept else 0)

@@ -73,6 +73,15 @@ def test_one_split_and_a_file_of_ones_own(exports: Path, tmp_path: Path) -> None
     assert "mine.jsonl" in (tmp_path / "deep" / "mine.jsonl.config.yaml").read_text()
 
 
+@pytest.mark.parametrize(("split", "is_said"), [("all", True), ("train", False), ("validation", False)])
+def test_rows_held_out_for_validation_are_named_where_they_are_mixed_with_the_others(
+    exports: Path, split: str, is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _call(exports, "--mix", "credit", "--format", "axolotl", "--split", split) == 0
+    sentence = "1 of the rows read are held out for validation: --split train leaves them out\n"
+    assert (sentence in capsys.readouterr().out) == is_said
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
