@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from assay.errors import AssayError
-from assay.names import shown
+from assay.names import printable, shown
 from assay.warehouse_plugin import describe
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the explanation; raise `AssayError` where the warehouse or the name is not known."""
     with open_warehouse(arguments.db) as connection:
-        for line in explain(connection, arguments.name):
+        for line in explain(connection, printable(arguments.name)):
             print(line)
     return 0
 
@@ -223,11 +223,13 @@ def _decisive_gate(tables: _Tables, outcome: Row) -> Row:
             "select audit_reason from intermediate.int_mix_audited_messages where mix = ? and row_id = ? and turn = ?",
             mix, outcome["row_id"], outcome["turn"],
         )  # fmt: skip
-        step = {**step, "reason": audited.get("audit_reason") or step.get("reason")}
+        # Unlike other values this one is a yes or no that the outcome already gives.
+        value = None if outcome["verdict"] == "unknown" else 0.0
+        step = {**step, "value": value, "reason": audited.get("audit_reason") or step.get("reason")}
     return {
         "value": None,
         "comparison": None,
-        "limit": None,
+        "limit": step.get("limit_value"),
         **step,
         **found,
         "gate": gate,
@@ -236,9 +238,11 @@ def _decisive_gate(tables: _Tables, outcome: Row) -> Row:
 
 
 def _gate_words(gate: Row) -> str:
-    value = "is unknown" if gate["verdict"] == "unknown" else f"is {_number(gate['value'])}"
+    value = "" if gate["value"] is None else f" is {_number(gate['value'])}"
+    if gate["verdict"] == "unknown":
+        value = " is unknown"
     asked = f", asked {gate['comparison'].replace('_', ' ')} {_number(gate['limit'])}" if gate["comparison"] else ""
-    stated = f"{gate['gate']} {value}{asked}" if gate["value"] is not None or asked else f"{gate['gate']}"
+    stated = f"{gate['gate']}{value}{asked}"
     return f"{stated}: {shown(gate['reason'])}" if gate.get("reason") and gate["verdict"] != "pass" else stated
 
 

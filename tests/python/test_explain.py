@@ -1,6 +1,7 @@
 """`assay explain` on the bundled sample, and where there is nothing to explain."""
 
 import multiprocessing
+import shutil
 from collections.abc import Iterator
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -92,6 +93,58 @@ def test_every_name_in_the_tables_can_be_explained(connection: duckdb.DuckDBPyCo
     ).fetchall()
     for (name,) in names:
         assert "build again" not in "\n".join(explain(connection, name))
+
+
+@pytest.fixture
+def altered(sample_warehouse: Path, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A copy of the sample's warehouse in which a turn that trains may be made one that does not."""
+    shutil.copy(sample_warehouse, tmp_path / "altered.duckdb")
+    with duckdb.connect(str(tmp_path / "altered.duckdb")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "words"),
+    [
+        (
+            "no_duplicate_target",
+            "fail",
+            "no_duplicate_target, asked at most 1: an earlier target of the row has the same command",
+        ),
+        ("span_proven", "fail", "span_proven is 0, asked equals 1: boundary_merge"),
+        ("span_proven", "unknown", "span_proven is unknown, asked equals 1: boundary_merge"),
+    ],
+)
+@pytest.mark.parametrize("mix", ["credit", "finish_mini"])
+def test_a_turn_that_is_demoted_in_its_row_says_what_was_asked(
+    altered: duckdb.DuckDBPyConnection, mix: str, gate: str, verdict: str, words: str
+) -> None:
+    turn = one(
+        altered,
+        f"select * from intermediate.int_mix_turn_outcomes where mix = '{mix}' and outcome = 'train' "
+        "order by turn_id limit 1",
+    )
+    altered.execute(
+        "update intermediate.int_mix_turn_outcomes set outcome = 'context', gate = ?, verdict = ? "
+        "where mix = ? and turn_id = ?",
+        [gate, verdict, mix, turn["turn_id"]],
+    )
+    altered.execute(
+        "update intermediate.int_mix_audited_messages set audit_reason = 'boundary_merge' "
+        "where mix = ? and row_id = ? and turn = ?",
+        [mix, turn["row_id"], turn["turn"]],
+    )
+    lines = list(explain(altered, turn["turn_id"]))
+    assert f"  {mix}: is context in row {turn['row_id']}: {words}" in lines
+    assert f"    turn {turn['turn']}, message {turn['message_index']}: is context: {words}" in list(
+        explain(altered, turn["row_id"])
+    )
+
+
+def test_a_name_that_is_no_text_is_one_sentence(sample_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "a'%\udcff", "--db", str(sample_warehouse)]) == 2
+    said = capsys.readouterr().err
+    assert "no row or turn of the mixes is named a'%\N{REPLACEMENT CHARACTER}: rows are in" in said
 
 
 def test_an_unknown_name_is_told_how_names_look(sample_warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:

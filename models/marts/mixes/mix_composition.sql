@@ -41,12 +41,14 @@ named as (
     select
         'final_v1' as file,
         101 as file_order,
-        'credit and duel escapes' as purpose
+        string_agg(mix, ' + ' order by position asc) filter (where in_final_v1) as purpose
+    from plan
     union all
     select
         'final_v2' as file,
         102 as file_order,
-        'every mix' as purpose
+        string_agg(mix, ' + ' order by position asc) filter (where in_final_v2) as purpose
+    from plan
 
 ),
 

@@ -250,7 +250,11 @@ def audit_conversation(
 
     `conversation` maps message indexes to messages. Rows that begin alike are encoded once.
     """
-    counts = {index: tokenizer.n_control_tokens(message.content) for index, message in conversation.items()}
+    # A role is text of the data too, and the template prints it beside its own markers.
+    counts = {
+        index: tokenizer.n_control_tokens(message.content) + tokenizer.n_control_tokens(message.role)
+        for index, message in conversation.items()
+    }
     placed: list[Placed | RowAudit] = [_placed(tokenizer, conversation, row, counts) for row in rows]
     results: list[RowAudit | None] = [one if isinstance(one, RowAudit) else None for one in placed]
     longest: EncodedText | None = None
@@ -310,6 +314,9 @@ def _judged(
         reason = "control_token_in_context"
     elif not any(turn.verdict == "pass" for turn in turns):
         reason = "no_trained_turn_passes"
+    elif any(counts[index] for index in row.message_indexes):
+        # A trained turn that fails for its markers would be context of those that pass.
+        reason = "control_token_in_context"
     injected = sum(counts[index] for index in row.message_indexes)
     if reason == "control_token_in_context":
         turns = [_because(turn, reason) for turn in turns]

@@ -4,10 +4,12 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+import msgspec.structs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,7 +17,7 @@ from assay.errors import AssayError
 from assay.mixes.export import AUDIT_FILE, FOLDER, SPLITS
 from assay.mixes.formats import FORMATS
 from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, training_template
-from assay.mixes.rows import RowRecord, decoded, encoded, lines_of
+from assay.mixes.rows import BYTES_A_GROUP, RowRecord, decoded, encoded, lines_of
 from assay.mixes.tokenizer import AuditTokenizer, Identity, identity_of, load, tokenizer_folder
 from assay.names import shown
 from assay.writing import whole, writing
@@ -33,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
     parser.add_argument("--tokenizer", help="folder of the tokenizer that proved the masks (default: as in a build)")
     parser.add_argument(
-        "--max-row-tokens", type=int, help="for the configuration (default: what the longest exported row has)"
+        "--max-row-tokens",
+        type=int,
+        help="context to train with; a target that ends behind it is left out (default: what the longest row has)",
     )
 
 
@@ -50,14 +54,26 @@ def run(arguments: argparse.Namespace) -> int:
     marked = "" if arguments.split == "all" else f".{arguments.split}"
     default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
     target: Path = arguments.out or default
-    if target.resolve() == source.resolve():
-        raise AssayError(f"{shown(target)} is the mix itself: name another file with --out")
-    if arguments.max_row_tokens is None:
-        arguments.max_row_tokens = longest_row(exports)
-    n_rows, n_written, unfit = write_format(made, source, target, arguments, tokenizer)
+    if shown(target.name) != target.name:
+        raise AssayError(f"no configuration can name the file {shown(target)}: give it a name of plain text with --out")
+    if target.resolve().parent == source.resolve().parent:
+        raise AssayError(f"{shown(target)} lies among the mixes themselves: name a file in another folder with --out")
+    if arguments.max_row_tokens is not None and arguments.max_row_tokens < 1:
+        raise AssayError(f"a context of {arguments.max_row_tokens} tokens holds no row: name a larger --max-row-tokens")
+    lengths = audited_lengths(exports, arguments.max_row_tokens)
+    arguments.max_row_tokens = lengths.limit
+    result = write_format(made, source, target, arguments, tokenizer, lengths.cut_off)
     grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
-    print(f"{n_rows:,} rows became {n_written:,} rows in {shown(target)}{grown}")
-    for reason, count in sorted(unfit.items()):
+    print(f"{result.n_read:,} rows became {result.n_written:,} rows in {shown(target)}{grown}")
+    if arguments.split == "all" and result.n_validation:
+        print(f"{result.n_validation:,} of the rows read are held out for validation: --split train leaves them out")
+    if result.n_cut_off:
+        print(
+            f"{result.n_cut_off:,} targets were left out, since a context of {lengths.limit:,} tokens would cut them "
+            f"or another of their row off: --max-row-tokens {lengths.longest} holds all",
+            file=sys.stderr,
+        )
+    for reason, count in sorted(result.unfit.items()):
         print(f"{count:,} rows were left out, since {made.name} cannot read them: {shown(reason)}", file=sys.stderr)
     return 0
 
@@ -74,25 +90,62 @@ def mix_file(exports: Path, mix: str) -> Path:
     return exports / FOLDER / f"{mix}.jsonl"
 
 
-def longest_row(exports: Path) -> int:
-    """Tokens that a trainer's context must hold for no exported row to be cut, from the audit beside the mixes.
+@dataclass(frozen=True)
+class Lengths:
+    """The context to train with, what the longest exported row needs, and which targets such a context cuts off.
 
-    Raises AssayError when the audit is gone: a context that is guessed cuts targets off without a word.
+    In tokens; `cut_off` has the places of the messages by the id of their row, for rows that have such a target.
+    """
+
+    limit: int
+    longest: int
+    cut_off: Mapping[str, frozenset[int]]
+
+
+def audited_lengths(exports: Path, limit: int | None) -> Lengths:
+    """Lengths from the audit beside the mixes; without a limit it is that of the longest exported row.
+
+    Raises AssayError when the audit is gone: a context that is guessed cuts targets off without a word, and a trainer
+    then learns nothing from the row, or the wrong half of a target.
     """
     path = exports / FOLDER / AUDIT_FILE
     if not path.is_file():
-        raise AssayError(f"{shown(path)} is gone, so the longest row is not known: name --max-row-tokens")
+        raise AssayError(f"{shown(path)} is gone, so it is not known which rows a context holds: build again")
     longest = 0
+    cut_off: dict[str, frozenset[int]] = {}
     for line in lines_of(path):
-        said = msgspec.json.decode(line, type=_Audited)
-        if said.is_exported:
-            longest = max(longest, said.n_tokens or 0)
-    return longest
+        said = _audited(line, path)
+        if not said.is_exported:
+            continue
+        longest = max(longest, said.n_tokens or 0)
+        if limit is not None and (said.n_tokens or 0) > limit:
+            passed = [turn for turn in said.turns if turn.verdict == "pass"]
+            behind = [turn.message_index for turn in passed if (turn.end_token or 0) > limit]
+            if behind:
+                cut_off[said.id] = frozenset(behind)
+    return Lengths(longest if limit is None else limit, longest, cut_off)
+
+
+class _AuditedTurn(msgspec.Struct):
+    message_index: int = -1
+    end_token: int | None = None
+    verdict: str = ""
 
 
 class _Audited(msgspec.Struct):
+    id: str = ""
     is_exported: bool = False
     n_tokens: int | None = None
+    turns: list[_AuditedTurn] = []
+    tokenizer_sha256: str | None = None
+    template_sha256: str | None = None
+
+
+def _audited(line: bytes, path: Path) -> _Audited:
+    try:
+        return msgspec.json.decode(line, type=_Audited)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise AssayError(f"{shown(path)} holds a line that is no row of an audit: {error}") from None
 
 
 def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
@@ -100,12 +153,11 @@ def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
     identity = identity_of(folder)
     if not identity.is_complete:
         raise AssayError(f"{shown(folder)} holds no tokenizer with a chat template: name one with --tokenizer")
-    first = next(lines_of(exports / FOLDER / AUDIT_FILE), None) if (exports / FOLDER / AUDIT_FILE).is_file() else None
+    path = exports / FOLDER / AUDIT_FILE
+    first = next(lines_of(path), None) if path.is_file() else None
     if first is not None:
-        said = msgspec.json.decode(first, type=dict[str, object])
-        used = Identity(
-            *(None if said.get(n) is None else str(said[n]) for n in ("tokenizer_sha256", "template_sha256"))
-        )
+        said = _audited(first, path)
+        used = Identity(said.tokenizer_sha256, said.template_sha256)
         if used.is_complete and used != identity:
             raise AssayError(
                 f"the masks below {shown(exports)} were proven with another tokenizer or template than "
@@ -114,15 +166,31 @@ def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
     return load(folder, identity)
 
 
+@dataclass
+class Result:
+    """Rows read, those of them held out for validation, and written; targets cut off; rows left out by the reason."""
+
+    n_read: int = 0
+    n_validation: int = 0
+    n_written: int = 0
+    n_cut_off: int = 0
+    unfit: Counter[str] = field(default_factory=Counter)
+
+
 def write_format(
-    made: Format, source: Path, target: Path, arguments: argparse.Namespace, tokenizer: AuditTokenizer
-) -> tuple[int, int, Counter[str]]:
+    made: Format,
+    source: Path,
+    target: Path,
+    arguments: argparse.Namespace,
+    tokenizer: AuditTokenizer,
+    cut_off: Mapping[str, frozenset[int]],
+) -> Result:
     """Write a mix in a format and its configuration beside it; both or none.
 
-    Returns the rows read, the rows written, and how many were left out for which reason.
+    A row with a target in `cut_off` is left out, or that target alone where every target has a row of its own.
     """
     template = None
-    unfit: Counter[str] = Counter()
+    result = Result()
     if made.masks_generation_prompt:
         try:
             template = training_template(tokenizer.template_source, tokenizer)
@@ -137,20 +205,26 @@ def write_format(
         template_file=None if template is None else template_path.name,
     )
     names = [target, target.with_name(f"{target.name}.config{made.snippet_ending}")]
-    counts = [0, 0]
 
     def made_rows() -> Iterator[Row]:
         for line in lines_of(source):
             row = _row(line, source)
             if arguments.split not in ("all", row.train_meta.split):
                 continue
-            counts[0] += 1
+            result.n_read += 1
+            result.n_validation += row.train_meta.split == "validation"
+            if row.id in cut_off:
+                kept = _without(row, cut_off[row.id]) if made.one_row_a_turn else None
+                result.n_cut_off += _n_targets(row) - (_n_targets(kept) if kept else 0)
+                if kept is None or not _n_targets(kept):
+                    continue
+                row = kept
             try:
                 found = list(made.rows(row, setting))
             except UnfitRowError as error:
-                unfit[str(error)] += 1
+                result.unfit[str(error)] += 1
                 continue
-            counts[1] += len(found)
+            result.n_written += len(found)
             yield from found
 
     with writing(target.parent):
@@ -160,13 +234,26 @@ def write_format(
             parts[1].write_text(made.snippet(setting), encoding="utf-8", newline="\n")
             if template is not None:
                 parts[2].write_text(template, encoding="utf-8", newline="\n")
-    return counts[0], counts[1], unfit
+    return result
+
+
+def _n_targets(row: RowRecord) -> int:
+    return sum(message.train for message in row.messages)
+
+
+def _without(row: RowRecord, places: frozenset[int]) -> RowRecord:
+    """The row with the messages at these places as context."""
+    messages = [
+        msgspec.structs.replace(message, train=False) if place in places else message
+        for place, message in enumerate(row.messages)
+    ]
+    return msgspec.structs.replace(row, messages=messages)
 
 
 def _row(line: bytes, source: Path) -> RowRecord:
     try:
         return decoded(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise AssayError(f"{shown(source)} holds a line that is no row of a mix: {error}") from None
 
 
@@ -178,10 +265,12 @@ def _write_rows(made: Format, rows: Iterator[Row], path: Path) -> None:
         return
     with pq.ParquetWriter(path, made.schema, compression="zstd", compression_level=1) as table:
         group: list[Row] = []
+        n_bytes = 0
         for row in rows:
             group.append(row)
-            if len(group) == _ROWS_A_GROUP:
+            n_bytes += len(encoded(row))
+            if len(group) == _ROWS_A_GROUP or n_bytes >= BYTES_A_GROUP:
                 table.write_table(pa.Table.from_pylist(group, schema=made.schema))
-                group = []
+                group, n_bytes = [], 0
         if group:
             table.write_table(pa.Table.from_pylist(group, schema=made.schema))

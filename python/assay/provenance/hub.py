@@ -10,6 +10,7 @@ import pyarrow as pa
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_NO_TEXT = frozenset("true false null yes no on off y n".split())
 _TYPES = {
     pa.string(): "string",
     pa.int64(): "int64",
@@ -102,7 +103,5 @@ def _yaml(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 def _scalar(value: Any) -> str:
     # What YAML could take for something else than text is quoted as JSON quotes it.
-    is_plain = (
-        isinstance(value, str) and _PLAIN.fullmatch(value) and value not in ("true", "false", "null", "yes", "no")
-    )
+    is_plain = isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXT
     return str(value) if is_plain else json.dumps(value, ensure_ascii=True)

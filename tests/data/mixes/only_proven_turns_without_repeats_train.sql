@@ -36,7 +36,11 @@ trained as (
         side_turns.n_bash_blocks,
         side_turns.think_state,
         audited.decoded_equal,
-        count(*) over (partition by mix_turns.mix, mix_turns.row_id, side_turns.command_key) as n_targets_of_command
+        -- A turn whose block is empty has no command, and equals no other.
+        case
+            when side_turns.command_key is not null
+                then count(*) over (partition by mix_turns.mix, mix_turns.row_id, side_turns.command_key)
+        end as n_targets_of_command
     from mix_turns
     inner join mix_rows on mix_turns.mix = mix_rows.mix and mix_turns.row_id = mix_rows.row_id
     left join side_turns

@@ -11,6 +11,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml  # type: ignore[import-untyped]
 from assay.exporting import files_table
 from assay.mixes.export import file_names
 from assay.mixes.rows import SCHEMA
@@ -92,6 +93,14 @@ def test_the_head_names_configurations_splits_and_features() -> None:
     assert "  download_size: 15\n  dataset_size: 37" in text
     assert "  - name: train\n    num_bytes: 30\n    num_examples: 1500" in text
     assert "  - name: messages\n    list:\n    - name: role\n      dtype: string" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["No", "on", "Y", "NULL", "other\n---\n# <script>", "mit # x", "0", "- a", "", "naïve"]
+)
+def test_a_licence_is_the_same_text_to_a_reader_of_yaml(text: str) -> None:
+    document = head(text, [], {}, "credit", 0)
+    assert yaml.safe_load(document.split("---\n", 1)[1].rsplit("\n---\n", 1)[0])["license"] == text
 
 
 def test_features_follow_the_declared_types() -> None:
@@ -240,9 +249,10 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
     assert {name: (site.exports / name).read_bytes() for name in found} == found
 
 
-def test_an_export_that_changed_behind_the_build_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["something else", "mixes/Credit.jsonl"], ids=["longer", "as long"])
+def test_an_export_that_changed_behind_the_build_is_one_sentence(tmp_path: Path, text: str) -> None:
     site = Site(tmp_path)
-    (site.exports / "mixes" / "credit.jsonl").write_text("something else")
+    (site.exports / "mixes" / "credit.jsonl").write_text(text)
     assert site.describe() == []
     assert str(site.fault()).endswith("credit.jsonl is not as the build wrote it: build its export again")
     assert not (site.exports / "MANIFEST.json").exists()

@@ -6,10 +6,12 @@ with a chat template, so does the rule, with a real tokenizer.
 
 import ast
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 from assay.mixes.formats import FORMATS
 from assay.mixes.formats.base import Setting, UnfitRowError, training_template, turn_ending
 from assay.mixes.rows import RowRecord
@@ -277,6 +279,20 @@ def test_a_row_that_a_trainer_cannot_read_is_named(name: str, canonical: RowReco
         _rows(name, canonical, with_template(PLAIN_TEMPLATE))
 
 
+def test_what_stands_behind_the_last_trained_turn_costs_no_row() -> None:
+    canonical = row(
+        ("user", "a", False), ("assistant", "b", True), ("user", "c", False), ("user", "d", False),
+        ("assistant", "e", False),
+    )  # fmt: skip
+    (made,) = _rows("llamafactory-v0", canonical, bundled())
+    assert [message["content"] for message in made["messages"]] == ["a", "b"]
+
+
+def test_slime_starts_no_inference_engine_and_weighs_every_trained_token_alike() -> None:
+    words = FORMATS["slime"].snippet(_setting(bundled())).split()
+    assert {"--debug-train-only", "--calculate-per-token-loss", "--loss-type"} <= set(words)
+
+
 def test_flags_stand_on_every_message_with_one_type() -> None:
     flags = {"axolotl": ("train", bool), "ms-swift": ("loss", bool), "slime": ("step_loss_mask", int),
              "tinker": ("trainable", bool), "llamafactory-v1": ("loss_weight", float)}  # fmt: skip
@@ -301,6 +317,34 @@ def test_every_configuration_is_well_formed_and_names_file_and_length(name: str,
         ast.parse(snippet)
     if FORMATS[name].snippet_ending == ".json":
         json.loads(snippet)
+
+
+def _named_file(snippet: str, ending: str) -> str:
+    """The data file that a configuration names, read as its trainer would read it."""
+    if ending == ".sh":
+        words = shlex.split(snippet, comments=True)
+        return words[words.index("--prompt-data") + 1]
+    if ending == ".py":
+        constants = [node.value for node in ast.walk(ast.parse(snippet)) if isinstance(node, ast.Constant)]
+        return next(value for value in constants if isinstance(value, str) and value.endswith(".jsonl"))
+    found: list[str] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, dict | list):
+            for item in value.values() if isinstance(value, dict) else value:
+                look(item)
+        elif isinstance(value, str) and value.endswith(".jsonl"):
+            found.append(value)
+
+    look(yaml.safe_load(snippet))
+    return found[0]
+
+
+@pytest.mark.parametrize("file_name", ["it's $(id); a b.jsonl", "a: [b] #c.jsonl", '- "x" \\ é.jsonl'])
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_file_name_cannot_break_out_of_a_configuration(name: str, file_name: str) -> None:
+    setting = Setting(bundled(), file_name, "assay_credit", 4096, None)
+    assert _named_file(FORMATS[name].snippet(setting), FORMATS[name].snippet_ending) == file_name
 
 
 def test_what_ends_a_turn_is_named_where_it_is_not_the_stop_token() -> None:

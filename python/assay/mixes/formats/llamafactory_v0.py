@@ -8,13 +8,15 @@ from assay.mixes.rows import RowRecord
 
 
 def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
-    """For every trained turn the messages up to it. Raises UnfitRowError unless user and assistant take turns."""
+    """For every trained turn the messages up to it. Raises UnfitRowError unless both roles take turns in them."""
     messages = plain(row)
+    trained = trained_places(row)
     start = 1 if messages and messages[0]["role"] == "system" else 0
-    for number, message in enumerate(messages[start:]):
+    # What stands behind the last trained turn is in no row.
+    for number, message in enumerate(messages[start : max(trained, default=-1) + 1]):
         if message["role"] != ("assistant" if number % 2 else "user"):
             raise UnfitRowError("user and assistant do not take turns")
-    for place in trained_places(row):
+    for place in trained:
         yield {"messages": messages[: place + 1]}
 
 

@@ -1,5 +1,6 @@
 """Plain strings, one row a trained turn, with the chat template already applied: put none on top."""
 
+import json
 from collections.abc import Iterator
 
 from assay.mixes.formats.base import Format, Row, Setting, rendered_turn, trained_places
@@ -21,7 +22,7 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
 def snippet(setting: Setting) -> str:
     """How a trainer for plain strings is told to read it."""
     return (
-        f"data_file: {setting.data_file}\n"
+        f"data_file: {json.dumps(setting.data_file)}\n"
         "prompt_field: prompt\n"
         "completion_field: completion\n"
         "chat_template: none  # it is applied already\n"

@@ -1,5 +1,6 @@
 """slime: `step_loss_mask` 0 or 1 on every message; absent would mean 1."""
 
+import shlex
 from collections.abc import Iterator
 
 from assay.mixes.formats.base import Format, Row, Setting, template_note, with_flag
@@ -17,10 +18,12 @@ def snippet(setting: Setting) -> str:
         f"{template_note(setting)}"
         "SFT_ARGS=(\n"
         "  --rollout-function-path slime.rollout.sft_rollout.generate_rollout\n"
-        f"  --prompt-data {setting.data_file}\n"
+        f"  --prompt-data {shlex.quote(setting.data_file)}\n"
         "  --input-key messages\n"
         "  --loss-type sft_loss\n"
+        "  --calculate-per-token-loss  # every trained token counts alike, however many its row has\n"
         "  --disable-compute-advantages-and-returns\n"
+        "  --debug-train-only  # nothing is generated: no inference engine is started\n"
         ")\n"
     )
 

@@ -4,6 +4,7 @@ What lies between the system prompt and the trained turn becomes one user messag
 rendered again it is the same text, so the model sees the same tokens and only the last turn is an assistant's message.
 """
 
+import json
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -58,7 +59,7 @@ def snippet(setting: Setting) -> str:
         f"{template_note(setting)}"
         "# The user message of a row holds the markers of the template it was made with; another one does not fit.\n"
         "data:\n"
-        f"  train_files: {setting.data_file}\n"
+        f"  train_files: {json.dumps(setting.data_file)}\n"
         "  messages_key: messages\n"
         "  multiturn: {enable: true, messages_key: messages}\n"
         f"  max_length: {setting.max_row_tokens}\n"
