@@ -27,7 +27,8 @@ SECONDS = 60.0
 _TICKS, _TICKS_A_MESSAGE, _TICKS_A_PAIR = 10_000, 500, 4
 _BITS = 256
 _NESTED = 100
-_TICK, _JOIN = "assay_counts_a_pass", "assay_joins_texts"
+_PARTS = 1_000_000
+_TICK, _JOIN, _MEASURE = "assay_counts_a_pass", "assay_joins_texts", "assay_measures_a_list"
 
 _FILTERS = frozenset(
     "capitalize count d default dictsort e escape first float indent int items join last length list lower map max min "
@@ -111,7 +112,9 @@ class _Generation(Extension):
 
 
 class _Counting(NodeTransformer):
-    """Counts passes through loops and macros, and joins texts through a function that knows the limit."""
+    """Counts passes through loops and macros, joins texts through a function that knows the limit, and measures every
+    list that is written down, since lists in lists grow without one long one among them.
+    """
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - named by jinja2's visitor
         return self._with_tick(node)
@@ -126,6 +129,19 @@ class _Counting(NodeTransformer):
         self.generic_visit(node)
         first, *rest = node.nodes
         return nodes.Filter(first, _JOIN, rest, [], None, None, lineno=node.lineno)
+
+    def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
+        return self._measured(node)
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
+        return self._measured(node) if node.ctx == "load" else node
+
+    def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
+        return self._measured(node)
+
+    def _measured(self, node: Any) -> nodes.Node:
+        self.generic_visit(node)
+        return nodes.Filter(node, _MEASURE, [], [], None, None, lineno=node.lineno)
 
     def _with_tick(self, node: Any) -> nodes.Node:
         self.generic_visit(node)
@@ -157,11 +173,16 @@ class _Environment(ImmutableSandboxedEnvironment):
             "replace": self._limited(self.filters["replace"]),
             _TICK: pass_context(lambda _, __: self._tick()),
             _JOIN: pass_context(lambda _, *values: self._join(*values)),
+            _MEASURE: pass_context(lambda _, value: self._measured(value)),
+            "list": self._measuring(self.filters["list"]),
+            "sort": self._measuring(self.filters["sort"]),
         }
         self.begin(0, 0)
 
     def begin(self, ticks: int, limit: int) -> None:
         self.ticks_left, self.limit, self.ends = ticks, limit, time.monotonic() + SECONDS
+        # By identity, with the list itself, so that no other one can take its place while the template runs.
+        self._sizes: dict[int, tuple[Any, int]] = {}
 
     def prepared(self, source: str) -> Template:
         tree = self.parse(source)
@@ -195,11 +216,13 @@ class _Environment(ImmutableSandboxedEnvironment):
             if left.bit_length() + right.bit_length() > _BITS:
                 raise TemplateRefusedError("a template may not count that far")
         elif operator == "+" and hasattr(left, "__len__") and hasattr(right, "__len__"):
-            self._check_size(len(left) + len(right))
+            self._check_size(self._size_of(left) + self._size_of(right))
         elif operator == "*":
             count, value = (left, right) if isinstance(left, int) else (right, left)
-            self._check_size(len(value) * abs(int(count)) if hasattr(value, "__len__") else 0)
-        return super().call_binop(context, operator, left, right)
+            if hasattr(value, "__len__"):
+                self._check_size(self._size_of(value) * abs(int(count)))
+                self._check_parts(0 if isinstance(value, str | bytes) else len(value) * abs(int(count)))
+        return self._measured(super().call_binop(context, operator, left, right))
 
     def _tick(self) -> None:
         self.ticks_left -= 1
@@ -212,6 +235,45 @@ class _Environment(ImmutableSandboxedEnvironment):
         texts = [str(value) for value in values]
         self._check_size(sum(map(len, texts)))
         return "".join(texts)
+
+    def _measured(self, value: Any) -> Any:
+        self._check_size(self._size_of(value))
+        return value
+
+    def _size_of(self, value: Any) -> int:
+        """Characters and parts that a value would print, its lists in lists counted as often as they stand there."""
+        if isinstance(value, str | bytes):
+            return len(value)
+        if isinstance(value, Namespace):
+            raise TemplateRefusedError("a template may not put a namespace into a list")
+        if not isinstance(value, list | tuple | dict):
+            return 1
+        known = self._sizes.get(id(value))
+        if known is not None:
+            return known[1]
+        self._check_parts(len(value))
+        size = 1
+        for part in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
+            size += 1 + self._size_of(part)
+            self._check_size(size)
+        self._sizes[id(value)] = value, size
+        return size
+
+    def _check_parts(self, parts: int) -> None:
+        if parts > _PARTS:
+            raise TemplateRefusedError(f"a template may not build a list of more than {_PARTS} parts")
+
+    def _measuring(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A filter that makes a list of what it is given, with the length of that known before."""
+
+        def checked(first: Any, *rest: Any, **named: Any) -> Any:
+            value = rest[0] if rest and not isinstance(first, str | bytes | list | tuple | dict) else first
+            self._check_parts(len(value) if hasattr(value, "__len__") else 0)
+            return self._measured(function(first, *rest, **named))
+
+        for mark, kind in vars(function).items():
+            setattr(checked, mark, kind)
+        return checked
 
     def _check_size(self, size: int) -> None:
         if size > self.limit:

@@ -32,6 +32,12 @@ MESSAGES = [
         ),
         ("{{ {'a': [1, 'é']} | tojson(indent=2) }}", '{\n  "a": [\n    1,\n    "é"\n  ]\n}'),
         ("{{ strftime_now is defined }}", "False"),
+        ("{% set rest = [messages[0]] + messages[1:] %}{{ rest | length }}{{ [1, 'a', (2,)] }}", "3[1, 'a', (2,)]"),
+        ("{% for a, b in [('x', 1), ('y', 2)] %}{{ a }}{{ b }}{% endfor %}{{ '-' * 3 }}{{ [0] * 2 }}", "x1y2---[0, 0]"),
+        (
+            "{{ ['b', 'a'] | sort | join(',') }}{{ messages | map(attribute='role') | list }}",
+            "a,b['system', 'user', 'assistant']",
+        ),
         (
             "{% set ns = namespace(last='none') %}{% for m in messages[1:] %}{% set ns.last = m.role %}"
             "{{ m.content.split('{')[0] ~ '|' }}{% endfor %}{{ ns.last }}",
@@ -60,6 +66,19 @@ def test_what_published_templates_use_is_understood(template: str, printed: str 
         ("{{ 9 ** 99999999 }}", r"may not use \*\*"),
         ("{{ 'x' * 1000000000 }}", "more than"),
         ("{{ ['x' * 1000000] * 1000 | join }}", "cannot be rendered|more than"),
+        ("{{ [[1] * 100000] * 100000 }}", "more than"),
+        ("{{ [[1] * 100000] * 100000 == [[1] * 100000] * 100000 }}", "more than"),
+        ("{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x }}", "more than"),
+        ("{% set x = {'a': 1} %}" + "{% set x = {'a': x, 'b': x} %}" * 60 + "{{ x | tojson }}", "more than"),
+        ("{% set x = (1,) %}" + "{% set x = (x, x) %}" * 60 + "{{ 'a' ~ x }}", "more than"),
+        (
+            "{% set n = namespace(x=[1]) %}{% for a in range(60) %}{% set n.x = [n.x] + [n.x] %}{% endfor %}",
+            "more than",
+        ),
+        ("{% set n = namespace(x=[]) %}{{ [n] * 1000000 }}", "namespace"),
+        ("{{ [1] * 100000000 }}", "more than"),
+        ("{{ ('x' * 40000000) | list | length }}", "more than"),
+        ("{{ ('x' * 40000000) | sort | length }}", "more than"),
         ("{{ (['x' * 1000000] * 1000) | join('') }}", "more than"),
         ("{{ ('x' * 10000).replace('x', 'y' * 10000) }}", "more than"),
         ("{{ ('x' * 10000) | replace('x', 'y' * 10000) }}", "more than"),
