@@ -5,6 +5,7 @@ keeps a template away from Python, but not from our time and memory: so every pa
 and no value may outgrow a limit.
 """
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -266,13 +267,12 @@ class _Environment(ImmutableSandboxedEnvironment):
     def _measuring(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A filter that makes a list of what it is given, with the length of that known before."""
 
+        @functools.wraps(function)  # jinja2 marks on a filter what it passes it first
         def checked(first: Any, *rest: Any, **named: Any) -> Any:
             value = rest[0] if rest and not isinstance(first, str | bytes | list | tuple | dict) else first
             self._check_parts(len(value) if hasattr(value, "__len__") else 0)
             return self._measured(function(first, *rest, **named))
 
-        for mark, kind in vars(function).items():
-            setattr(checked, mark, kind)
         return checked
 
     def _check_size(self, size: int) -> None:
@@ -290,6 +290,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         """A filter whose result can be longer than its input, with its size known before it is made."""
         is_join = function.__name__.endswith("join")
 
+        @functools.wraps(function)  # jinja2 marks on a filter what it passes it first
         def checked(first: Any, value: Any, *rest: Any, **named: Any) -> Any:
             if is_join:
                 value = list(value)
@@ -300,9 +301,6 @@ class _Environment(ImmutableSandboxedEnvironment):
                 self._check_growth("replace", str(value), [old, new])
             return function(first, value, *rest, **named)
 
-        # What jinja2 passes first (the environment or its state) is marked on the function itself.
-        for mark, kind in vars(function).items():
-            setattr(checked, mark, kind)
         return checked
 
 
