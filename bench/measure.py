@@ -7,7 +7,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-_SAMPLE_SECONDS = 0.02
+_SAMPLE_SECONDS = 0.05
+# Walking the pages of large processes takes long, and holds them up: looking may take this share of the time.
+_WATCHING_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,11 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> Me
 
     def watch() -> None:
         nonlocal peak
-        while not done.wait(_SAMPLE_SECONDS):
+        pause = _SAMPLE_SECONDS
+        while not done.wait(pause):
+            looked = time.monotonic()
             peak = max(peak, sum(_kibibytes(identity) for identity in _tree(process.pid)) / 1024)
+            pause = max(_SAMPLE_SECONDS, (time.monotonic() - looked) / _WATCHING_SHARE)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
