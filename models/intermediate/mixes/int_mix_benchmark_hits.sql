@@ -29,8 +29,20 @@ named as (
     select
         instance_id,
         {{ regex_group('instance_id', '^([A-Za-z0-9_.-]+?)__', 1) }} as owner,
-        {{ regex_group('instance_id', '__([A-Za-z0-9_-]+?)(?:-[0-9]+$|[.])', 1) }} as repository
+        {{ regex_group('instance_id', '__([A-Za-z0-9_-]+?)(?:-[0-9]+(?:_interface)?$|[.])', 1) }} as repository,
+        {{ regex_group('lower(instance_id)', '^(.+?)(?:_interface)?$', 1) }} as task
     from tasks
+
+),
+
+-- A task that also states an interface is published under the id of the task with `_interface` after it.
+listed as (
+
+    select
+        benchmark,
+        instance_id,
+        {{ regex_group('lower(instance_id)', '^(.+?)(?:_interface)?$', 1) }} as task
+    from benchmark_instances
 
 ),
 
@@ -39,10 +51,10 @@ int_mix_benchmark_hits as (
     select
         named.instance_id,
         'instance' as hit,
-        benchmark_instances.benchmark,
-        benchmark_instances.instance_id as benchmark_key
+        listed.benchmark,
+        listed.instance_id as benchmark_key
     from named
-    inner join benchmark_instances on lower(named.instance_id) = lower(benchmark_instances.instance_id)
+    inner join listed on named.task = listed.task
     union all
     select
         named.instance_id,
