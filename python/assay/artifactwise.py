@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -34,25 +35,28 @@ def each(
 ) -> Iterator[tuple[Task, Result]]:
     """Yield every task with what `work` made of it, in the order they finish.
 
-    `workers` is the number of processes (None: one a core); `alone` keeps everything in this process, for work that
-    takes less time than a pool takes to start. Raises `AssayError` when a process of the pool dies.
+    `workers` is the number of processes, this one among them (None: one a core); `alone` starts no other one, for work
+    that takes less time than a process takes to start. Raises `AssayError` when another process dies.
     """
-    workers = min(workers or os.cpu_count() or 1, len(tasks))
-    if workers <= 1 or alone:
+    others = min(workers or os.cpu_count() or 1, len(tasks)) - 1
+    if others < 1 or alone:
         for task in tasks:
             yield task, work(task)
         return
     strangers = set(active_children())
     # Fresh processes: a forked copy of a process that runs threads may hang.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start_worker) as pool:
+    with ProcessPoolExecutor(others, get_context("spawn"), initializer=_start_worker) as pool:
+        waiting = deque(tasks)
         pending: dict[Future[Result], Task] = {}
         try:
-            for task in tasks:
-                pending[pool.submit(work, task)] = task
-                if len(pending) >= 2 * workers:
-                    yield from _finished(pending, name)
-            while pending:
-                yield from _finished(pending, name)
+            while waiting or pending:
+                while waiting and len(pending) < 2 * others:
+                    task = waiting.popleft()
+                    pending[pool.submit(work, task)] = task
+                task_of_mine = waiting.popleft() if waiting else _taken_back(pending)
+                if task_of_mine is not None:
+                    yield task_of_mine, work(task_of_mine)
+                yield from _finished(pending, name, 0 if task_of_mine is not None else None)
         except BrokenProcessPool:
             near = ", ".join(sorted(shown(name(task)) for task in pending.values())[:3])
             raise AssayError(f"a worker process was killed, perhaps for want of memory, near {near}") from None
@@ -64,8 +68,19 @@ def each(
             pool.shutdown(cancel_futures=True)
 
 
-def _finished(pending: dict[Future[Result], Task], name: Callable[[Task], str]) -> Iterator[tuple[Task, Result]]:
-    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+def _taken_back(pending: dict[Future[Result], Task]) -> Task | None:
+    """The last task that no process has begun yet, if there is one."""
+    for future in reversed(pending):
+        if future.cancel():
+            return pending.pop(future)
+    return None
+
+
+def _finished(
+    pending: dict[Future[Result], Task], name: Callable[[Task], str], seconds: int | None
+) -> Iterator[tuple[Task, Result]]:
+    """What is finished by now; without `seconds` wait for the first."""
+    done, _ = wait(pending, seconds, return_when=FIRST_COMPLETED)
     for future in sorted(done, key=lambda future: name(pending[future])):
         result = future.result()
         yield pending.pop(future), result

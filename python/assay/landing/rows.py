@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from assay.landing.lines import Line
 from assay.landing.tables import ARROW_TYPES, QUARANTINE, TABLES, Column, Table
 from assay.writing import writing
 
-FLUSH_BYTES = 32 << 20
+FLUSH_BYTES = 8 << 20
 """Raw bytes gathered before a row group is written; bounds memory and keeps every string array far below 2 GiB."""
 
 FLUSH_LINES = 50_000
@@ -26,9 +26,16 @@ FLUSH_LINES = 50_000
 SLICE_ROWS = 32_768
 """Rows of one Arrow batch: with identifiers of bounded length no column of it comes near 2 GiB."""
 
+_TINY_BYTES = 1 << 16
+"""A file that begins with less is written plainly: dictionaries, statistics and compression would cost it more, in
+time and in bytes, than its rows."""
+
 EXCERPT_CHARACTERS = 200
 DETAIL_CHARACTERS = 300
 QUARANTINE_TABLE = "quarantine"
+
+Columns = Mapping[str, Sequence[pa.Array]]
+"""Rows of whole lines: the table's columns after `artifact_id`, in order, by table."""
 
 # Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost.
 _LONG_TEXT = frozenset(
@@ -65,6 +72,11 @@ class Rows:
     def emit(self, table_name: str, *values: Any) -> None:
         """Add a row of the current line; values stand in the order of the table's columns after the keys."""
         self._rows[table_name].append((self._line, *values))
+
+    def emit_all(self, table_name: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows of the current line."""
+        number = (self._line,)
+        self._rows[table_name] += [number + row for row in rows]
 
     def refuse(self, line: Line, fault: RefusedError) -> None:
         """Put a line into the quarantine."""
@@ -106,6 +118,14 @@ class Rows:
             for name, length in before.items():
                 del self._rows[name][length:]
             self.refuse(line, fault)
+
+    def take_columns(self, columns: Columns) -> None:
+        """Write the rows of lines of which none is refused, after those taken before."""
+        self.flush()
+        for name, arrays in columns.items():
+            if len(arrays[0]):
+                self._writers[name].write(_with_artifact_id(TABLES[name], self.artifact_id, arrays))
+        self.n_rows += len(columns[self.primary][0])
 
     def flush(self) -> None:
         """Check and write what has been gathered."""
@@ -151,35 +171,42 @@ class _Writer:
         self.part = self.path.with_suffix(".part")
         self.schema = schema
         self.small = list(small)
+        self.file: pa.NativeFile | None = None
         self.writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         with writing(self.folder):
             if self.writer is None:
+                is_tiny = batch.nbytes < _TINY_BYTES
+                self.file = pa.OSFile(str(self.part), "wb")
                 self.writer = pq.ParquetWriter(
-                    self.part,
+                    self.file,
                     self.schema,
-                    compression="zstd",
-                    compression_level=1,
-                    use_dictionary=self.small,
-                    write_statistics=self.small,
+                    compression="none" if is_tiny else "zstd",
+                    compression_level=None if is_tiny else 1,
+                    use_dictionary=False if is_tiny else self.small,
+                    write_statistics=False if is_tiny else self.small,
                 )
             self.writer.write_batch(batch)
 
     def close(self) -> bool:
         with writing(self.folder):
-            if self.writer is None:
+            if self.writer is None or self.file is None:
                 self.path.unlink(missing_ok=True)
                 return False
             self.writer.close()
+            self.file.close()
             os.replace(self.part, self.path)
             return True
 
     def abandon(self) -> None:
-        # On a full disk closing fails too; the part file goes all the same.
-        with contextlib.suppress(OSError, pa.ArrowException):
-            if self.writer is not None:
-                self.writer.close()
+        # On a full disk closing fails too, and would be tried again later; the part file goes all the same.
+        for opened in (self.writer, self.file):
+            with contextlib.suppress(OSError, pa.ArrowException):
+                if opened is not None:
+                    opened.close()
+        if self.writer is not None:
+            self.writer.is_open = False
         with contextlib.suppress(OSError):
             self.part.unlink(missing_ok=True)
 
@@ -190,10 +217,13 @@ def _table_writer(table: Table, folder: Path, file_stem: str) -> _Writer:
 
 
 def _batch(table: Table, artifact_id: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    arrays = [pa.repeat(pa.scalar(artifact_id, pa.string()), len(rows))]
-    for column, values in zip(table.columns[1:], zip(*rows, strict=True), strict=True):
-        arrays.append(_array(column, values))
-    return pa.record_batch(arrays, schema=table.schema)
+    columns = zip(table.columns[1:], zip(*rows, strict=True), strict=True)
+    return _with_artifact_id(table, artifact_id, [_array(column, values) for column, values in columns])
+
+
+def _with_artifact_id(table: Table, artifact_id: str, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
+    keys = pa.repeat(pa.scalar(artifact_id, pa.string()), len(arrays[0]))
+    return pa.record_batch([keys, *arrays], schema=table.schema)
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:

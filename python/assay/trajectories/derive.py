@@ -1,9 +1,8 @@
 """Landed messages of one artifact to rows of turns and sides. Source: contract sn97 a.4, a.7, b; definitions."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -240,11 +239,3 @@ def conversation_rows(
         sum(turn.content.lstrip().startswith("</think>") for turn in turns),
     )
     return rows, side
-
-
-def by_line_and_side(messages: Iterable[dict[str, Any]]) -> dict[tuple[int, str], list[dict[str, Any]]]:
-    """Group landed messages, which stand in order of line, side and index."""
-    grouped: dict[tuple[int, str], list[dict[str, Any]]] = {}
-    for key, group in groupby(messages, key=lambda message: (message["line"], message.get("side", AGENT))):
-        grouped[key] = list(group)
-    return grouped

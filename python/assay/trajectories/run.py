@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,9 @@ import assay.validator
 from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.trajectories.commands import CommandKinds, KindRule
 from assay.trajectories.derive import (
-    AGENT,
     SIDES,
     TURNS,
     DuelSample,
-    by_line_and_side,
     conversation_rows,
     duel_rows,
 )
@@ -27,6 +26,7 @@ OUTPUTS = {"turns": TURNS, "sides": SIDES}
 STATE_FILE = "trajectories.json"
 EMPTY_FILE = "empty.parquet"
 LINES_AT_A_TIME = 64
+_MESSAGES_AT_A_TIME = 1024
 _ALONE_BYTES = 4 << 20
 
 _DUEL_MESSAGE_COLUMNS = [
@@ -142,12 +142,10 @@ Piece = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 def _duel_pieces(task: _Task, kinds: CommandKinds) -> Iterator[Piece]:
-    for samples in pq.ParquetFile(task.lines).iter_batches(batch_size=LINES_AT_A_TIME, columns=_SAMPLE_COLUMNS):
-        records = samples.to_pylist()
-        messages = _messages(task, records, _DUEL_MESSAGE_COLUMNS)
+    for samples in _with_messages(task, _SAMPLE_COLUMNS, _DUEL_MESSAGE_COLUMNS):
         turns: list[tuple[Any, ...]] = []
         sides: list[tuple[Any, ...]] = []
-        for record in records:
+        for record, messages in samples:
             for side in ("king", "challenger"):
                 sample = DuelSample(
                     line=record["line"],
@@ -157,38 +155,49 @@ def _duel_pieces(task: _Task, kinds: CommandKinds) -> Iterator[Piece]:
                     submit_command=record["submit_command"],
                     takes_tagged=task.is_graded,
                 )
-                side_turns, side_row = duel_rows(
-                    record["artifact_id"], sample, messages.get((record["line"], side), []), kinds
-                )
+                own = [message for message in messages if message["side"] == side]
+                side_turns, side_row = duel_rows(record["artifact_id"], sample, own, kinds)
                 turns += side_turns
                 sides.append(side_row)
         yield turns, sides
 
 
 def _conversation_pieces(task: _Task, kinds: CommandKinds) -> Iterator[Piece]:
-    columns = ["artifact_id", "line"]
-    for trajectories in pq.ParquetFile(task.lines).iter_batches(batch_size=LINES_AT_A_TIME, columns=columns):
-        records = trajectories.to_pylist()
-        messages = _messages(task, records, _CONVERSATION_MESSAGE_COLUMNS)
+    for trajectories in _with_messages(task, ["artifact_id", "line"], _CONVERSATION_MESSAGE_COLUMNS):
         turns: list[tuple[Any, ...]] = []
         sides: list[tuple[Any, ...]] = []
-        for record in records:
-            side_turns, side_row = conversation_rows(
-                record["artifact_id"], record["line"], messages.get((record["line"], AGENT), []), kinds
-            )
+        for record, messages in trajectories:
+            side_turns, side_row = conversation_rows(record["artifact_id"], record["line"], messages, kinds)
             turns += side_turns
             sides.append(side_row)
         yield turns, sides
 
 
-def _messages(
-    task: _Task, records: list[dict[str, Any]], columns: list[str]
-) -> dict[tuple[int, str], list[dict[str, Any]]]:
-    if not task.messages.exists():
-        return {}
-    lines = [record["line"] for record in records]
-    wanted = [("line", ">=", min(lines)), ("line", "<=", max(lines))]
-    return by_line_and_side(pq.read_table(task.messages, columns=columns, filters=wanted).to_pylist())
+Row = dict[str, Any]
+_NO_MORE: tuple[None, tuple[Row, ...]] = (None, ())
+
+
+def _with_messages(
+    task: _Task, columns: list[str], message_columns: list[str]
+) -> Iterator[list[tuple[Row, list[Row]]]]:
+    """Some lines at a time, each with its messages; both tables stand in order of line."""
+    by_line = groupby(_rows(task.messages, message_columns), key=lambda message: message["line"])
+    line, messages = next(by_line, _NO_MORE)
+    for batch in pq.ParquetFile(task.lines).iter_batches(batch_size=LINES_AT_A_TIME, columns=columns):
+        joined: list[tuple[Row, list[Row]]] = []
+        for record in batch.to_pylist():
+            if record["line"] == line:
+                joined.append((record, list(messages)))
+                line, messages = next(by_line, _NO_MORE)
+            else:
+                joined.append((record, []))
+        yield joined
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[Row]:
+    if path.exists():
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=_MESSAGES_AT_A_TIME, columns=columns):
+            yield from batch.to_pylist()
 
 
 class _Writer:

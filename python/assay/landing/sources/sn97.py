@@ -1,13 +1,30 @@
 """SN97 duels. Contract: sn97, section a; all eras V0 to V5b."""
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.landing.columnar import count_nul_characters, read_lines
 from assay.landing.faults import RefusedError
-from assay.landing.fields import array, check_identity, mapping, objects, others, pick, text
-from assay.landing.json_text import dump
+from assay.landing.fields import (
+    MAX_IDENTITY_CHARACTERS,
+    array,
+    check_identity,
+    mapping,
+    objects,
+    others,
+    pick,
+    text,
+)
+from assay.landing.json_text import TextCounts, dump
 from assay.landing.kinds import Extractor, Facts, Kind
-from assay.landing.rows import Rows
+from assay.landing.lines import Line
+from assay.landing.rows import SLICE_ROWS, Columns, Rows
 
 _SIDES = {"previous_king": "king", "challenger": "challenger"}
 
@@ -26,6 +43,7 @@ _SAMPLE_FIELDS = ("prompt", "submit_marker", "submit_command", "rewrite_mode", "
 _SAMPLE_KNOWN = frozenset(
     (*_SAMPLE_FIELDS, "eval_run_id", "sample_id", "previous_king_turns", "challenger_turns", "row_bytes")
 )
+_SIDE_MESSAGES = (("previous_king_turns", "king"), ("challenger_turns", "challenger"))
 _FLAGS = ("score_target", "environment_observation", "truncated", "injected", "retry_feedback", "abandoned")
 _MESSAGE_KNOWN = frozenset((*_FLAGS, "role", "content"))
 
@@ -34,7 +52,7 @@ def _generated_sample(samples: str, messages: str, record: dict[str, Any], facts
     run = facts["eval_run_id"]
     sample_id = text(record, "sample_id")
     counts = []
-    for key, side in (("previous_king_turns", "king"), ("challenger_turns", "challenger")):
+    for key, side in _SIDE_MESSAGES:
         turns = objects(record, key)
         for index, turn in enumerate(turns or ()):
             get = turn.get
@@ -48,6 +66,66 @@ def _generated_sample(samples: str, messages: str, record: dict[str, Any], facts
         samples, run, record.get("eval_run_id"), sample_id, *pick(record, _SAMPLE_FIELDS), *counts,
         rows.line_bytes, others(record, _SAMPLE_KNOWN),
     )  # fmt: skip
+
+
+_MESSAGE_TYPE = pa.struct([("role", pa.string()), ("content", pa.string()), *((flag, pa.bool_()) for flag in _FLAGS)])
+_SAMPLE_TYPES = pa.schema(
+    [
+        ("eval_run_id", pa.string()),
+        ("sample_id", pa.string()),
+        *((field, pa.string()) for field in _SAMPLE_FIELDS),
+        *((key, pa.list_(_MESSAGE_TYPE)) for key, _ in _SIDE_MESSAGES),
+        ("row_bytes", pa.int64()),
+    ]
+)
+
+
+def _generated_samples(
+    samples: str, messages: str, lines: Sequence[Line], facts: Facts, counts: TextCounts
+) -> Columns | None:
+    """What `_generated_sample` makes of the same lines, in columns; None where it might refuse one."""
+    table = read_lines([line.data for line in lines], _SAMPLE_TYPES)
+    if table is None:
+        return None
+    sample_ids = table["sample_id"].combine_chunks()
+    lengths = pc.utf8_length(sample_ids)
+    sides = [table[key].combine_chunks() for key, _ in _SIDE_MESSAGES]
+    turns = pa.concat_arrays([side.flatten() for side in sides])
+    if (
+        sample_ids.null_count
+        or turns.null_count
+        or len(turns) > SLICE_ROWS
+        or pc.max(lengths).as_py() > MAX_IDENTITY_CHARACTERS
+    ):
+        return None
+    counts.nul_characters += count_nul_characters(table)
+    n_turns = np.array([side.value_lengths().fill_null(0).to_numpy() for side in sides])
+    # Rows stand by line, in it by side and in it by index; the turns stand by side first.
+    owner_side, owner_line = (np.repeat(where.ravel(), n_turns.ravel()) for where in np.indices(n_turns.shape))
+    first = np.cumsum(n_turns) - n_turns.ravel()
+    message_index = np.arange(len(turns)) - np.repeat(first, n_turns.ravel())
+    order = np.lexsort((message_index, owner_side, owner_line))
+    numbers = pa.array([line.number for line in lines], pa.int64())
+    run = facts["eval_run_id"]
+    role, content, *flags = turns.take(pa.array(order)).flatten()
+    owners = pa.array(owner_line[order])
+    return {
+        messages: [
+            numbers.take(owners), _same(run, len(turns)), sample_ids.take(owners),
+            pa.array([side for _, side in _SIDE_MESSAGES]).take(pa.array(owner_side[order])),
+            pa.array(message_index[order]), role, content, *flags, pa.nulls(len(turns), pa.string()),
+        ],
+        samples: [
+            numbers, _same(run, len(lines)), table["eval_run_id"].combine_chunks(), sample_ids,
+            *(table[field].combine_chunks() for field in _SAMPLE_FIELDS),
+            *(side.value_lengths().cast(pa.int64()) for side in sides),
+            pa.array([len(line.data) for line in lines], pa.int64()), pa.nulls(len(lines), pa.string()),
+        ],
+    }  # fmt: skip
+
+
+def _same(value: str, n_rows: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, pa.string()), n_rows)
 
 
 # a.5 scoring results -------------------------------------------------------------------------------------
@@ -83,15 +161,22 @@ def _answers(record: dict[str, Any], side: str, table: str, keys: tuple[Any, ...
     explanations = mapping(record, "explanations")
     scores = mapping(record, "scores")
     distributions = mapping(record, "distributions")
-    question_ids = dict.fromkeys((*answers, *explanations, *scores, *distributions))
+    question_ids = tuple(dict.fromkeys((*answers, *explanations, *scores, *distributions)))
     model = record.get("judge_model")
     check_identity(model, "judge_model")
-    for question_id in question_ids:
-        rows.emit(
-            table, *keys, side, model, question_id,
-            _answer_json(answers[question_id]) if question_id in answers else None,
-            explanations.get(question_id), scores.get(question_id), dump(distributions.get(question_id)),
-        )  # fmt: skip
+    shared = (*keys, side, model)
+    rows.emit_all(
+        table,
+        zip(
+            *(repeat(value, len(question_ids)) for value in shared),
+            question_ids,
+            [_answer_json(answers[question_id]) if question_id in answers else None for question_id in question_ids],
+            map(explanations.get, question_ids),
+            map(scores.get, question_ids),
+            map(dump, map(distributions.get, question_ids)),
+            strict=True,
+        ),
+    )
     return len(question_ids)
 
 
@@ -288,17 +373,18 @@ def _kind(name: str, reader: str, extract: Extractor, *more_tables: str) -> Kind
     return Kind("sn97", name, reader, tuple(f"sn97_{table}" for table in (name, *more_tables)), extract)
 
 
+def _sample_kind(name: str, messages: str) -> Kind:
+    tables = (f"sn97_{name}", f"sn97_{messages}")
+    return Kind(
+        "sn97", name, "json_lines", tables, partial(_generated_sample, *tables), partial(_generated_samples, *tables)
+    )
+
+
 _RUN_FILES = {
     "verdict.json": _kind("verdicts", "json_document", _verdict),
     "request.json": _kind("requests", "json_document", _request),
-    "generated-samples.jsonl": _kind(
-        "generated_samples", "json_lines", partial(_generated_sample, "sn97_generated_samples", "sn97_messages"),
-        "messages",
-    ),
-    "duel-transcript.jsonl": _kind(
-        "transcripts", "json_lines", partial(_generated_sample, "sn97_transcripts", "sn97_transcript_messages"),
-        "transcript_messages",
-    ),
+    "generated-samples.jsonl": _sample_kind("generated_samples", "messages"),
+    "duel-transcript.jsonl": _sample_kind("transcripts", "transcript_messages"),
     "scoring-results.jsonl": _kind(
         "scoring_results", "json_lines", _scoring_result, "questions", "judge_results", "answers"
     ),
