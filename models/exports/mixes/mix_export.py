@@ -24,4 +24,6 @@ def model(dbt, session):
         "drop_contaminated": dbt.config.get("drop_contaminated"),
         "ruleset": dbt.config.get("ruleset"),
     }
-    return export_step(session, dbt.config.get("landing"), dbt.config.get("exports"), tables, settings)
+    return export_step(
+        session, dbt.this.identifier, dbt.config.get("landing"), dbt.config.get("exports"), tables, settings
+    )

@@ -24,4 +24,4 @@ def model(dbt, session):
         "header_effects": dbt.ref("header_effects"),
         "marker_free_headers": dbt.ref("marker_free_headers"),
     }
-    return export_step(session, dbt.config.get("exports"), tables)
+    return export_step(session, dbt.this.identifier, dbt.config.get("exports"), tables)

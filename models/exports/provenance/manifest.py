@@ -20,4 +20,4 @@ def model(dbt, session):
         "artifacts": dbt.ref("artifacts"),
     }
     settings = {"dataset_license": dbt.config.get("dataset_license"), "ruleset": dbt.config.get("ruleset")}
-    return manifest_step(session, dbt.config.get("exports"), tables, settings)
+    return manifest_step(session, dbt.this.identifier, dbt.config.get("exports"), tables, settings)

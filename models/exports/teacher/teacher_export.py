@@ -22,4 +22,4 @@ def model(dbt, session):
         "deduplicate_references": dbt.config.get("deduplicate_references"),
         "dataset_license": dbt.config.get("dataset_license"),
     }
-    return export_step(session, dbt.config.get("exports"), dbt.ref("sft_rows"), tables, settings)
+    return export_step(session, dbt.this.identifier, dbt.config.get("exports"), dbt.ref("sft_rows"), tables, settings)

@@ -7,4 +7,4 @@ def model(dbt, session):
     """Run the step on the prompts that `int_turn_prompts` made."""
     dbt.config(materialized="table")
     dbt.ref("int_turn_prompts")
-    return token_step(session, dbt.config.get("landing"), dbt.config.get("raw_root"))
+    return token_step(session, dbt.this.identifier, dbt.config.get("landing"), dbt.config.get("raw_root"))

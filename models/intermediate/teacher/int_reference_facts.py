@@ -8,4 +8,4 @@ def model(dbt, session):
     dbt.config(materialized="table")
     dbt.ref("artifacts")
     taus = dbt.ref("teacher_duel_rules").project("tau")
-    return duel_facts_step(session, dbt.config.get("landing"), taus)
+    return duel_facts_step(session, dbt.this.identifier, dbt.config.get("landing"), taus)

@@ -12,4 +12,6 @@ def model(dbt, session):
         .order("corpus_epoch, turn_id")
     )
     cue, bash_version = dbt.config.get("cue"), dbt.config.get("bash_version")
-    return repair_step(session, dbt.config.get("landing"), references, cue, str(bash_version or ""))
+    return repair_step(
+        session, dbt.this.identifier, dbt.config.get("landing"), references, cue, str(bash_version or "")
+    )

@@ -13,4 +13,4 @@ def model(dbt, session):
         .project(columns)
         .order("artifact_id, line, turn_idx, turn_id, corpus_epoch")
     )
-    return prompt_step(session, dbt.config.get("landing"), dbt.config.get("raw_root"), places)
+    return prompt_step(session, dbt.this.identifier, dbt.config.get("landing"), dbt.config.get("raw_root"), places)

@@ -9,4 +9,4 @@ def model(dbt, session):
     dbt.ref("artifacts")
     command_kinds = dbt.ref("command_kinds").project("scheme, position, kind, field, pattern")
     graded_runs = dbt.ref("int_graded_runs")
-    return trajectory_step(session, dbt.config.get("landing"), command_kinds, graded_runs)
+    return trajectory_step(session, dbt.this.identifier, dbt.config.get("landing"), command_kinds, graded_runs)

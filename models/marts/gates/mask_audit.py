@@ -10,6 +10,7 @@ def model(dbt, session):
     dbt.ref("artifacts")
     return audit_step(
         session,
+        dbt.this.identifier,
         dbt.config.get("landing"),
         tokenizer_folder(dbt.config.get("tokenizer"), dbt.config.get("raw_root")),
         int(dbt.config.get("max_row_tokens")),

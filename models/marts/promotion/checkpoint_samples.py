@@ -10,4 +10,6 @@ def model(dbt, session):
     contexts = dbt.ref("promotion_contexts").project(
         "context, ctx, sources, version, language, shards, request_ids, n, seed"
     )
-    return sampling_step(session, dbt.config.get("raw_root"), dbt.config.get("landing"), checkpoints, contexts)
+    return sampling_step(
+        session, dbt.this.identifier, dbt.config.get("raw_root"), dbt.config.get("landing"), checkpoints, contexts
+    )

@@ -15,7 +15,7 @@ SCHEMA = "landing"
 
 
 def landing_step(
-    session: duckdb.DuckDBPyConnection, raw_root: str, folder: str, max_line_megabytes: int
+    session: duckdb.DuckDBPyConnection, model: str, raw_root: str, folder: str, max_line_megabytes: int
 ) -> duckdb.DuckDBPyRelation:
     """Land `raw_root` into `folder`, (re)create the views over it and return the `artifacts` relation.
 
@@ -26,7 +26,7 @@ def landing_step(
     if workers := os.environ.get("ASSAY_THREADS"):
         command += ["--workers", workers]
     fault = run_apart(command)
-    leave_fault(session, fault)
+    leave_fault(session, model, fault)
     if fault is not None:
         return session.from_arrow(ARTIFACTS.empty_table())
     publish(session, folder, (*TABLES, "artifacts", "quarantine"))
@@ -53,12 +53,16 @@ def run_apart(arguments: list[str], standard_input: str | None = None) -> str | 
     return last_words[-1].removeprefix("assay: ")
 
 
-def leave_fault(session: duckdb.DuckDBPyConnection, fault: str | None) -> None:
-    """Write the fault, if there is one, where the model's post-hook `stop_on_fault` looks for it."""
+def leave_fault(session: duckdb.DuckDBPyConnection, model: str, fault: str | None) -> None:
+    """Write the fault of a model, if there is one, where its post-hook `stop_on_fault` looks for it.
+
+    A row a model: two models may be built at the same time.
+    """
     session.execute(f"create schema if not exists {SCHEMA}")
-    session.execute(f"create or replace table {SCHEMA}.fault (sentence varchar)")
+    session.execute(f"create table if not exists {SCHEMA}.faults (model varchar, sentence varchar)")
+    session.execute(f"delete from {SCHEMA}.faults where model = ?", [model])
     if fault is not None:
-        session.execute(f"insert into {SCHEMA}.fault values (?)", [fault])
+        session.execute(f"insert into {SCHEMA}.faults values (?, ?)", [model, fault])
 
 
 def publish(session: duckdb.DuckDBPyConnection, folder: str, names: Iterable[str]) -> None:

@@ -65,6 +65,7 @@ _AUDITED_TURNS = """
 
 def audit_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     landing: str,
     tokenizer: Path,
     max_row_tokens: int,
@@ -80,7 +81,7 @@ def audit_step(
     listed = messages.aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
     joined = rows.project(key).set_alias("candidates").join(listed.set_alias("listed"), "mix, row_id")
     request = {"step": "audit", "tokenizer": str(tokenizer), "max_row_tokens": max_row_tokens}
-    report = _run(session, landing, request, {"rows": joined}, AUDIT_REPORT)
+    report = _run(session, model, landing, request, {"rows": joined}, AUDIT_REPORT)
     if report is None:
         return session.from_arrow(ROWS.empty_table())
     print(report["sentence"])
@@ -90,6 +91,7 @@ def audit_step(
 
 def export_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     landing: str,
     exports: str,
     tables: Mapping[str, duckdb.DuckDBPyRelation],
@@ -108,7 +110,7 @@ def export_step(
     plan = tables["mix_plan"].order("position").to_arrow_table().to_pylist()
     finals = {final: [row["mix"] for row in plan if row[f"in_{final}"]] for final in FINALS}
     request = {"step": "export", "exports": exports, "mixes": [row["mix"] for row in plan], "finals": finals}
-    report = _run(session, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
+    report = _run(session, model, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
     if report is None:
         return session.from_arrow(FILES.empty_table())
     used = tables["mask_audit"].aggregate("max(tokenizer_sha256), max(template_sha256)").fetchall()[0]
@@ -136,6 +138,7 @@ def _audited(tables: Mapping[str, duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRe
 
 def _run(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     landing: str,
     request: Mapping[str, Any],
     inputs: Mapping[str, duckdb.DuckDBPyRelation],
@@ -164,7 +167,7 @@ def _run(
         fault = run_apart(["-m", "assay.mixes.step"], json.dumps(asked))
     except AssayError as error:
         fault = str(error)
-    leave_fault(session, fault)
+    leave_fault(session, model, fault)
     if fault is not None:
         return None
     said: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ FILES = pa.schema([("file", pa.string()), ("bytes", pa.int64()), ("sha256", pa.s
 
 
 def export_step(
-    session: duckdb.DuckDBPyConnection, exports: str, tables: dict[str, duckdb.DuckDBPyRelation]
+    session: duckdb.DuckDBPyConnection, model: str, exports: str, tables: dict[str, duckdb.DuckDBPyRelation]
 ) -> duckdb.DuckDBPyRelation:
     """Write the record of every fixture with a checkpoint that was decided on; returns the table of `FILES`.
 
@@ -32,9 +32,9 @@ def export_step(
         ]
     except (AssayError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        leave_fault(session, f"the promotion record cannot be written below {exports}: {reason}")
+        leave_fault(session, model, f"the promotion record cannot be written below {exports}: {reason}")
         return session.from_arrow(FILES.empty_table())
-    leave_fault(session, None)
+    leave_fault(session, model, None)
     return session.from_arrow(pa.Table.from_pylist(rows, schema=FILES))
 
 

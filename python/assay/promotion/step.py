@@ -19,6 +19,7 @@ _SAMPLED_FOLDER = "policy_conditions"
 
 def sampling_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     raw_root: str,
     folder: str,
     checkpoints: duckdb.DuckDBPyRelation,
@@ -38,7 +39,7 @@ def sampling_step(
     }
     # The package itself is run: it holds the matrix library to one thread before numpy is loaded.
     fault = run_apart(["-m", "assay.promotion"], json.dumps(request))
-    leave_fault(session, fault)
+    leave_fault(session, model, fault)
     if fault is not None:
         return session.from_arrow(SAMPLED.empty_table())
     publish(session, folder, [FOLDER, _SAMPLED_FOLDER])

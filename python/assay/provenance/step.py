@@ -44,7 +44,7 @@ _File = dict[str, Any]
 
 
 def manifest_step(
-    session: duckdb.DuckDBPyConnection, exports: str, tables: Relations, settings: Mapping[str, str]
+    session: duckdb.DuckDBPyConnection, model: str, exports: str, tables: Relations, settings: Mapping[str, str]
 ) -> duckdb.DuckDBPyRelation:
     """Write what describes the exports below `exports` and return the table of `FILES`, over all exports.
 
@@ -67,9 +67,9 @@ def manifest_step(
                 parts[0].write_text(text, encoding="utf-8", newline="\n")
             files.append(_own(root, MANIFEST_FILE, "", settings))
     except AssayError as error:
-        leave_fault(session, str(error))
+        leave_fault(session, model, str(error))
         return session.from_arrow(FILES.empty_table())
-    leave_fault(session, None)
+    leave_fault(session, model, None)
     listed = sorted(files, key=lambda file: str(file["file"]))
     return session.from_arrow(files_table([tuple(file[name] for name in FILES.names) for file in listed]))
 

@@ -101,6 +101,7 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[dict[str, Any]]]
 
 def export_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     exports: str,
     rows: duckdb.DuckDBPyRelation,
     tables: Mapping[str, duckdb.DuckDBPyRelation],
@@ -131,9 +132,9 @@ def export_step(
             with whole(folder / "README.md") as parts:
                 parts[0].write_text(text, encoding="utf-8", newline="\n")
     except AssayError as error:
-        leave_fault(session, str(error))
+        leave_fault(session, model, str(error))
         return session.from_arrow(FILES.empty_table())
-    leave_fault(session, None)
+    leave_fault(session, model, None)
     rules = rules_json(settings)
     written = [("README.md", 0), ("sft_rows.jsonl", n_rows), ("sft_rows.parquet", n_rows)]
     listed = [(f"{FOLDER}/{name}", *size_and_hash(folder / name), count, rules, inputs) for name, count in written]

@@ -18,18 +18,19 @@ INPUT_FOLDER = "teacher_input"
 
 
 def duel_facts_step(
-    session: duckdb.DuckDBPyConnection, folder: str, rules: duckdb.DuckDBPyRelation
+    session: duckdb.DuckDBPyConnection, model: str, folder: str, rules: duckdb.DuckDBPyRelation
 ) -> duckdb.DuckDBPyRelation:
     """Make reference facts and duel margins of what was landed in `folder` and return the reference facts.
 
     `rules` has one column, the temperings of the known versions.
     """
     taus = sorted((row[0] for row in rules.distinct().fetchall()), key=lambda tau: (tau is not None, tau))
-    return _step(session, folder, {"step": "duels", "taus": taus}, artifacts.TABLES)
+    return _step(session, model, folder, {"step": "duels", "taus": taus}, artifacts.TABLES)
 
 
 def repair_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     folder: str,
     references: duckdb.DuckDBPyRelation,
     cue: str,
@@ -38,23 +39,23 @@ def repair_step(
     """Repair, check and put together the selected references, and return what came of them."""
     path = _hand_over(session, folder, "selected", references)
     request = {"step": "repair", "input": path, "cue": cue, "pinned_version": pinned_version}
-    return _step(session, folder, request, [selected.TABLE])
+    return _step(session, model, folder, request, [selected.TABLE])
 
 
 def prompt_step(
-    session: duckdb.DuckDBPyConnection, folder: str, raw_root: str, places: duckdb.DuckDBPyRelation
+    session: duckdb.DuckDBPyConnection, model: str, folder: str, raw_root: str, places: duckdb.DuckDBPyRelation
 ) -> duckdb.DuckDBPyRelation:
     """Render the prompts of turns with a place in the corpus, and return them without their text."""
     path = _hand_over(session, folder, "places", places)
     request = {"step": "prompts", "input": path, "tokenizer": str(Path(raw_root) / "tokenizer")}
-    made = _step(session, folder, request, [prompts.TABLE])
+    made = _step(session, model, folder, request, [prompts.TABLE])
     return made.project(", ".join(name for name in OUTPUTS[prompts.TABLE].names if name != "prompt"))
 
 
-def token_step(session: duckdb.DuckDBPyConnection, folder: str, raw_root: str) -> duckdb.DuckDBPyRelation:
+def token_step(session: duckdb.DuckDBPyConnection, model: str, folder: str, raw_root: str) -> duckdb.DuckDBPyRelation:
     """Count the tokens of the rendered prompts and return the counts."""
     request = {"step": "tokens", "tokenizer": str(Path(raw_root) / "tokenizer")}
-    return _step(session, folder, request, [tokens.TABLE])
+    return _step(session, model, folder, request, [tokens.TABLE])
 
 
 def _hand_over(session: duckdb.DuckDBPyConnection, folder: str, name: str, relation: duckdb.DuckDBPyRelation) -> str:
@@ -66,11 +67,11 @@ def _hand_over(session: duckdb.DuckDBPyConnection, folder: str, name: str, relat
 
 
 def _step(
-    session: duckdb.DuckDBPyConnection, folder: str, request: dict[str, Any], tables: Sequence[str]
+    session: duckdb.DuckDBPyConnection, model: str, folder: str, request: dict[str, Any], tables: Sequence[str]
 ) -> duckdb.DuckDBPyRelation:
     workers = int(os.environ.get("ASSAY_THREADS") or 0) or None
     fault = run_apart(["-m", "assay.teacher.step"], json.dumps({**request, "folder": folder, "workers": workers}))
-    leave_fault(session, fault)
+    leave_fault(session, model, fault)
     if fault is not None:
         return session.from_arrow(OUTPUTS[tables[0]].empty_table())
     publish(session, folder, tables)

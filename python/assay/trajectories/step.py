@@ -15,6 +15,7 @@ from assay.trajectories.run import OUTPUTS, derive_tree
 
 def trajectory_step(
     session: duckdb.DuckDBPyConnection,
+    model: str,
     folder: str,
     command_kinds: duckdb.DuckDBPyRelation,
     graded_runs: duckdb.DuckDBPyRelation,
@@ -30,7 +31,7 @@ def trajectory_step(
         "workers": int(os.environ.get("ASSAY_THREADS") or 0) or None,
     }
     fault = run_apart(["-m", "assay.trajectories.step"], json.dumps(request))
-    leave_fault(session, fault)
+    leave_fault(session, model, fault)
     if fault is not None:
         return session.from_arrow(OUTPUTS["turns"].empty_table())
     publish(session, folder, OUTPUTS)

@@ -576,13 +576,13 @@ def test_the_step_leaves_views_and_one_sentence(tree: Tree, tmp_path: Path) -> N
     # A folder whose name would be a pattern.
     out = tmp_path / "it's [a] *?"
     session = duckdb.connect()
-    assert len(landing_step(session, str(tree.raw), str(out), 16).fetchall()) == 3
+    assert len(landing_step(session, "artifacts", str(tree.raw), str(out), 16).fetchall()) == 3
     assert session.sql("select trajectory_id from landing.own_trajectories order by 1").fetchall() == [("a",), ("b",)]
     assert session.sql("select line, reason from landing.quarantine").fetchall() == [(2, "invalid_json")]
-    assert session.sql("select * from landing.fault").fetchall() == []
+    assert session.sql("select * from landing.faults").fetchall() == []
     gone = tmp_path / "\u4e2d gone"
-    assert landing_step(session, str(gone), str(out), 16).fetchall() == []
-    ((sentence,),) = session.sql("select sentence from landing.fault").fetchall()
+    assert landing_step(session, "artifacts", str(gone), str(out), 16).fetchall() == []
+    ((sentence,),) = session.sql("select sentence from landing.faults").fetchall()
     assert sentence.startswith(f"the raw root {gone} does not exist")
 
 

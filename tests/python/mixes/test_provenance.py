@@ -213,10 +213,10 @@ class Site:
 
     def describe(self) -> list[tuple[Any, ...]]:
         settings = {"dataset_license": "cc-by-4.0", "ruleset": ""}
-        return manifest_step(self.session, str(self.exports), self.tables, settings).fetchall()
+        return manifest_step(self.session, "manifest", str(self.exports), self.tables, settings).fetchall()
 
     def fault(self) -> str | None:
-        found = self.session.sql("select sentence from landing.fault").fetchall()
+        found = self.session.sql("select sentence from landing.faults").fetchall()
         return str(found[0][0]) if found else None
 
 
