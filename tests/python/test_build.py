@@ -1,6 +1,7 @@
 """What a person sees of a whole build: absent sources, wrong paths, a second run, a warehouse in use."""
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -90,3 +91,68 @@ def test_a_file_that_is_no_warehouse_is_refused_and_left_as_it_was(
     assert f"the warehouse {warehouse} cannot be opened" in built.stdout
     assert warehouse.read_bytes() == content
     assert "Traceback" not in built.stdout + built.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "schema", "variables"),
+    [
+        ("mix_pairs", "mixes", "{pair_score_gap: no_such_column}"),
+        ("int_duel_margins", "intermediate", "{bootstrap_replicates: many}"),
+        ("stg_sn97__verdicts", "staging", "{}"),
+    ],
+)
+def test_a_model_that_fails_leaves_what_it_would_have_replaced(
+    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path, model: str, schema: str, variables: str
+) -> None:
+    warehouse = tmp_path / "warehouse.duckdb"
+    shutil.copyfile(sample_warehouse, warehouse)
+    with duckdb.connect(str(warehouse)) as connection:
+        before = connection.sql(f"select * from {schema}.{model} order by all").fetchall()
+        if variables == "{}":
+            connection.execute("drop view landing.sn97_verdicts")
+    assert before
+    built = run_dbt("run", "--select", model, "--vars", variables, warehouse=warehouse)
+    assert built.returncode == 1, built.stdout
+    with duckdb.connect(str(warehouse)) as connection:
+        if variables == "{}":
+            (definition,) = connection.sql(
+                f"select sql from duckdb_views() where schema_name = '{schema}' and view_name = '{model}'"
+            ).fetchall()
+            assert "landing.sn97_verdicts" in definition[0].replace('"', "")
+        else:
+            assert connection.sql(f"select * from {schema}.{model} order by all").fetchall() == before
+        left = connection.sql("select table_name from information_schema.tables where table_name like '%\\_\\_dbt\\_%'")
+        assert len(left.fetchall()) <= 1  # what the failed Python model wrote is replaced by the next run
+
+
+def test_a_table_takes_the_place_of_a_view_and_the_other_way_round(
+    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse.duckdb"
+    shutil.copyfile(sample_warehouse, warehouse)
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute("drop table mixes.mix_pairs; create view mixes.mix_pairs as select 1 as one")
+        connection.execute("drop view staging.stg_sn97__requests; create table staging.stg_sn97__requests (one int)")
+        connection.execute("drop table intermediate.int_duel_margins")
+        connection.execute("create view intermediate.int_duel_margins as select 1 as one")
+    models = ("mix_pairs", "stg_sn97__requests", "int_duel_margins")
+    built = run_dbt("run", "--select", *models, warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        kinds = connection.sql(
+            f"select table_name, table_type from information_schema.tables where table_name in {models} order by all"
+        ).fetchall()
+    assert kinds == [("int_duel_margins", "BASE TABLE"), ("mix_pairs", "BASE TABLE"), ("stg_sn97__requests", "VIEW")]
+
+
+def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(
+    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse.duckdb"
+    shutil.copyfile(sample_warehouse, warehouse)
+    for _ in range(2):
+        built = run_dbt("run", "--select", "artifacts", raw_root=tmp_path / "nowhere", warehouse=warehouse)
+        assert built.returncode == 1, built.stdout
+        assert "does not exist: set ASSAY_RAW_ROOT to a folder" in built.stdout
+    with duckdb.connect(str(warehouse), read_only=True) as connection:
+        assert connection.sql("select count(*) from staging.artifacts").fetchall()[0][0] > 100
