@@ -22,12 +22,15 @@ FILES = pa.schema(
 """One row a written file: `file` is its path below the exports folder, `rules` what it was made under, as JSON."""
 
 # A line of JSON stays one line for readers that also break lines at these.
-LINE_BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
+LINE_BREAKS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON with its line end. Raises ValueError for a number JSON does not have."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False).translate(LINE_BREAKS) + "\n"
+    line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    for mark, escape in LINE_BREAKS.items():
+        line = line.replace(mark, escape)
+    return line + "\n"
 
 
 def size_and_hash(path: Path) -> tuple[int, str]:

@@ -83,7 +83,7 @@ class RowRecord(msgspec.Struct):
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RowRecord)
-_BREAKS = [(chr(mark).encode(), escape.encode()) for mark, escape in LINE_BREAKS.items()]
+_BREAKS = [(mark.encode(), escape.encode()) for mark, escape in LINE_BREAKS.items()]
 
 
 def encoded(value: Any) -> bytes:

@@ -21,7 +21,6 @@ _MESSAGES_AT_A_TIME = 512
 _TABLES = {"sn97": "sn97_messages", "mini_coder": "mini_coder_messages", "trajectories": "own_messages"}
 _SIDED = frozenset(("sn97_messages",))
 # A NUL ends a text for many readers, and half a surrogate pair is no text at all.
-_UNWRITABLE = {0: "\N{REPLACEMENT CHARACTER}"}
 
 
 @dataclass(frozen=True, order=True)
@@ -89,7 +88,7 @@ def message_of(role: str | None, content: str | None) -> Message:
 
 def _writable(text: str) -> str:
     if "\0" in text:
-        text = text.translate(_UNWRITABLE)
+        text = text.replace("\0", "\ufffd")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
