@@ -20,7 +20,6 @@ LINES_A_BLOCK = 512
 _MESSAGES_AT_A_TIME = 512
 _TABLES = {"sn97": "sn97_messages", "mini_coder": "mini_coder_messages", "trajectories": "own_messages"}
 _SIDED = frozenset(("sn97_messages",))
-# A NUL ends a text for many readers, and half a surrogate pair is no text at all.
 
 
 @dataclass(frozen=True, order=True)
@@ -87,6 +86,7 @@ def message_of(role: str | None, content: str | None) -> Message:
 
 
 def _writable(text: str) -> str:
+    # A NUL ends a text for many readers, and half a surrogate pair is no text at all.
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     try:
