@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from assay.exporting import LINE_BREAKS
+from assay.exporting import one_line
 from assay.mixes.export import FINALS
 from assay.mixes.texts import Block, message_of
 from measure import Measurement, measure
@@ -163,7 +163,7 @@ def plain_loop(landing: Path, folder: Path) -> dict[str, str]:
             "mix": row["mix"],
             "train_meta": meta,
         }
-        line = json.dumps(made, ensure_ascii=False, separators=(",", ":")).translate(LINE_BREAKS) + "\n"
+        line = one_line(json.dumps(made, ensure_ascii=False, separators=(",", ":"))) + "\n"
         for name in (row["mix"], *(final for final in FINALS if row["mix"] in _IN_FINALS[final])):
             files[name].write(line)
     digests = {}

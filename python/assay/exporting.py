@@ -27,10 +27,14 @@ LINE_BREAKS = {mark: f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON with its line end. Raises ValueError for a number JSON does not have."""
-    line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return one_line(json.dumps(row, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def one_line(text: str) -> str:
+    """Return a text of JSON with every mark escaped at which a reader may break lines."""
     for mark, escape in LINE_BREAKS.items():
-        line = line.replace(mark, escape)
-    return line + "\n"
+        text = text.replace(mark, escape)
+    return text
 
 
 def size_and_hash(path: Path) -> tuple[int, str]:
