@@ -7,7 +7,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Tests read the bundled sample in a warehouse of their own, whatever the environment says.
 SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=target/sample_exports
 
-.PHONY: build test lint docs sample bench clean
+.PHONY: build test docs sample bench clean
 
 build: $(VENV)/.core
 	dbt build

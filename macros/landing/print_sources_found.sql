@@ -1,5 +1,6 @@
 {#
-    Says at the end of a run which sources the raw tree had, how much was read and what was refused.
+    Says at the end of a run which sources the raw tree had, how much was read, what was refused, and what in the raw root
+    belongs to no source: a root that is one folder too high or too deep has nothing else.
     Silent where there is nothing to say of this run: `artifacts` failed, or was never built.
 #}
 {% macro print_sources_found(results) -%}
@@ -42,6 +43,13 @@
                     ) -%}
                 {%- endif -%}
             {%- endfor -%}
+            {%- set strangers = run_query('select name from landing.strangers order by name').columns[0].values() -%}
+            {%- if strangers -%}
+                {%- do print(
+                    '  not part of a raw tree, not read: ' ~ strangers[:5] | join(', ')
+                    ~ (' and ' ~ (strangers | length - 5) ~ ' more' if strangers | length > 5 else '')
+                ) -%}
+            {%- endif -%}
             {%- do print('Warehouse: ' ~ env_var('ASSAY_DB', 'warehouse.duckdb')) -%}
         {%- endif -%}
     {%- endif -%}

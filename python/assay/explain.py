@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="ROW_OR_TURN",
-        help="a row (credit/<run>/<sample>#r<rollout>/<side>) or a turn (<run>/<sample>#r<rollout>/<side>/<turn>)",
+        help="a row (credit/<run>/<sample>#r<rollout>/<side>, finish_mini/<file>#<line>), or a turn of a duel "
+        "(<run>/<sample>#r<rollout>/<side>/<turn>) or of a trajectory (<file>#<line>/<turn>), with or without its mix",
     )
     parser.add_argument(
         "--db",
@@ -82,7 +83,11 @@ def explain(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[str]:
                 yield from _row_lines(tables, row)
             return
         # A turn that failed its own gates never became a row of an escape mix.
-        outcomes = tables.rows("select * from intermediate.int_mix_turn_outcomes where row_id = ? order by turn", name)
+        outcomes = tables.rows(
+            "select * from intermediate.int_mix_turn_outcomes where row_id = ? or mix || '/' || turn_id = ? "
+            "order by mix, turn",
+            name, name,
+        )  # fmt: skip
     except duckdb.IOException as error:
         reason = str(error).partition("\n")[0].removeprefix("IO Error: ")
         raise AssayError(f"the landed files beside the warehouse cannot be read: {shown(reason)}") from None
@@ -151,6 +156,7 @@ def _row_lines(tables: _Tables, row: Row) -> Iterator[str]:
     for turn in turns:
         yield f"    turn {turn['turn']}{_message(turn)}: {_outcome_words(tables, turn, of_row=True)}"
         if turn["outcome"] == "train":
+            yield f"      {_passed(tables, turn)}"
             yield from (f"      {line}" for line in _judge_lines(tables, turn))
 
 
@@ -174,6 +180,8 @@ def _turn_lines(tables: _Tables, outcomes: Sequence[Row]) -> Iterator[str]:
         )
     for outcome in outcomes:
         yield f"  {outcome['mix']}: {_outcome_words(tables, outcome, of_row=False)}"
+        if outcome["outcome"] == "train":
+            yield f"    {_passed(tables, outcome)}"
     yield from (f"  {line}" for line in _judge_lines(tables, first))
 
 
@@ -186,6 +194,16 @@ def _outcome_words(tables: _Tables, outcome: Row, of_row: bool) -> str:
     if outcome["outcome"] == "context":
         return f"is context{within}: {_gate_words(gate)}"
     return f"left at {outcome['step']}, {_gate_words(gate)}{'' if of_row else f' (row {row_id})'}"
+
+
+def _passed(tables: _Tables, outcome: Row) -> str:
+    """The gates of turns that a turn passed on its way into its mix, in their order."""
+    gates = tables.one(
+        "select string_agg(gate, ', ' order by step_order) as names from seeds.mix_steps "
+        "where mix = ? and unit = 'turn'",
+        outcome["mix"],
+    )  # fmt: skip
+    return f"passes {gates['names']}"
 
 
 def _decisive_gate(tables: _Tables, outcome: Row) -> Row:

@@ -54,8 +54,22 @@ def test_one_source_alone_builds_and_a_second_run_sees_what_changed(run_dbt: Run
 def test_a_wrong_raw_root_is_one_sentence(run_dbt: RunDbt, tmp_path: Path) -> None:
     built = run_dbt("build", *STAGING, raw_root=tmp_path / "nowhere", warehouse=tmp_path / "warehouse.duckdb")
     assert built.returncode == 1
-    assert f"the raw root {tmp_path / 'nowhere'} does not exist: set ASSAY_RAW_ROOT to a folder" in built.stdout
+    assert f"the raw root {tmp_path / 'nowhere'} does not exist: name a folder (ASSAY_RAW_ROOT)" in built.stdout
     assert "Traceback" not in built.stdout + built.stderr
+
+
+def test_a_raw_root_one_folder_too_deep_says_what_it_holds(run_dbt: RunDbt, tmp_path: Path) -> None:
+    for number in range(7):
+        _write(tmp_path / "raw" / "trajectories" / f"mine-{number}.jsonl", {"messages": []})
+    too_deep, warehouse = tmp_path / "raw" / "trajectories", tmp_path / "warehouse.duckdb"
+    built = run_dbt("build", "--select", "artifacts", raw_root=too_deep, warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    listed = ", ".join(f"mine-{number}.jsonl" for number in range(5))
+    assert f"not part of a raw tree, not read: {listed} and 2 more" in built.stdout
+    built = run_dbt("build", "--select", "artifacts", raw_root=tmp_path / "raw", warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    assert "trajectories: 7 files" in built.stdout
+    assert "not part of a raw tree" not in built.stdout
 
 
 def test_an_unreadable_file_is_one_sentence(run_dbt: RunDbt, tmp_path: Path) -> None:
@@ -153,6 +167,6 @@ def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(
     for _ in range(2):
         built = run_dbt("run", "--select", "artifacts", raw_root=tmp_path / "nowhere", warehouse=warehouse)
         assert built.returncode == 1, built.stdout
-        assert "does not exist: set ASSAY_RAW_ROOT to a folder" in built.stdout
+        assert "does not exist: name a folder (ASSAY_RAW_ROOT)" in built.stdout
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         assert connection.sql("select count(*) from staging.artifacts").fetchall()[0][0] > 100

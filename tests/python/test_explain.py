@@ -40,6 +40,21 @@ def test_a_row_that_is_in_says_where_it_is_from_and_what_judges_said(connection:
     assert len(said) >= len(trains)
 
 
+def test_what_trains_says_which_gates_it_passed(connection: duckdb.DuckDBPyConnection) -> None:
+    for mix, gate in (("escape_mini", "breaks_out"), ("escape_duel", "is_escape"), ("finish_mini", "not_repeat")):
+        row = one(connection, f"select row_id from mixes.mix_rows where mix = '{mix}' order by row_order")
+        passed = [line for line in explain(connection, row["row_id"]) if line.lstrip().startswith("passes ")]
+        assert passed and all(gate in line.replace(",", "").split() for line in passed)
+
+
+def test_a_turn_is_found_by_its_mix_too(connection: duckdb.DuckDBPyConnection) -> None:
+    found = "mix in ('credit', 'finish_mini') and outcome = 'train' order by mix, turn_id"
+    turn = one(connection, f"select mix, turn_id from intermediate.int_mix_turn_outcomes where {found}")
+    named = list(explain(connection, f"{turn['mix']}/{turn['turn_id']}"))
+    assert named[0].startswith(f"{turn['turn_id']}: ")
+    assert any(line.startswith(f"  {turn['mix']}: trains in row") for line in named)
+
+
 def test_a_side_that_left_says_gate_value_limit_and_reason(connection: duckdb.DuckDBPyConnection) -> None:
     gate = one(
         connection,

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from assay.landing.rows import QUARANTINE_TABLE
 from assay.landing.run import Report, land_tree, print_progress
 from assay.names import shown
 
@@ -21,6 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.raw_root, arguments.out, arguments.workers, arguments.max_line_megabytes, print_progress
     )
     print(summary(report))
+    if report.reasons:
+        print(f"  every quarantined line with file, place and reason: {shown(arguments.out / QUARANTINE_TABLE)}")
     return 0
 
 
@@ -34,10 +37,11 @@ def summary(report: Report) -> str:
     ]
     for source in dict.fromkeys(row["source"] for row in report.artifacts):
         rows = [row for row in report.artifacts if row["source"] == source]
+        replaced = sum(row["n_surrogates_replaced"] or 0 for row in rows)
         lines.append(
             f"  {source}: {len(rows)} files, {sum(row['n_lines'] or 0 for row in rows)} lines, "
-            f"{sum(row['n_quarantined'] or 0 for row in rows)} quarantined, "
-            f"{sum(row['n_surrogates_replaced'] or 0 for row in rows)} surrogates replaced"
+            f"{sum(row['n_quarantined'] or 0 for row in rows)} quarantined"
+            + (f", {replaced} halves of surrogate pairs replaced" if replaced else "")
         )
         unrecognised = [row["artifact_id"] for row in rows if row["status"] == "unrecognised"]
         if unrecognised:

@@ -21,7 +21,7 @@ from assay.artifactwise import State, code_fingerprint, each
 from assay.errors import AssayError
 from assay.landing.artifact import Artifact, land
 from assay.landing.sources import SOURCES
-from assay.landing.tables import ARTIFACTS, QUARANTINE, TABLES
+from assay.landing.tables import ARTIFACTS, QUARANTINE, STRANGERS, TABLES
 from assay.names import printable, shown
 from assay.writing import writing
 
@@ -58,8 +58,8 @@ def land_tree(
 
     A file whose size and modification time are those of the last run is not read again. `folder` gets one
     sub-folder a landed table and `quarantine/`, each holding one parquet file an artifact with rows there and an
-    empty one that carries the schema, and `artifacts/` with one file. Raises `AssayError` for a root that is not a
-    folder, a file that cannot be read, a folder that cannot be written to, a full disk.
+    empty one that carries the schema, and `artifacts/` and `strangers/` with one file each. Raises `AssayError` for
+    a root that is not a folder, a file that cannot be read, a folder that cannot be written to, a full disk.
     """
     started = time.monotonic()
     if max_line_megabytes < 1:
@@ -92,6 +92,7 @@ def land_tree(
     with writing(folder):
         _remove_stale(folder, artifacts, state)
         _write_table(folder / "artifacts" / SUMMARY_FILE, pa.Table.from_pylist(rows, schema=ARTIFACTS))
+        _write_table(folder / "strangers" / SUMMARY_FILE, pa.table([strangers], schema=STRANGERS))
     bytes_read = sum(artifact.size for artifact in todo)
     return Report(rows, dict(sorted(reasons.items())), strangers, len(todo), bytes_read, time.monotonic() - started)
 
@@ -101,9 +102,9 @@ def find_artifacts(raw_root: Path) -> tuple[list[Artifact], list[str]]:
     try:
         entries = sorted(os.listdir(raw_root))
     except FileNotFoundError:
-        raise AssayError(f"the raw root {shown(raw_root)} does not exist: set ASSAY_RAW_ROOT to a folder") from None
+        raise AssayError(f"the raw root {shown(raw_root)} does not exist: name a folder (ASSAY_RAW_ROOT)") from None
     except NotADirectoryError:
-        raise AssayError(f"the raw root {shown(raw_root)} is not a folder: set ASSAY_RAW_ROOT to a folder") from None
+        raise AssayError(f"the raw root {shown(raw_root)} is not a folder: name one (ASSAY_RAW_ROOT)") from None
     except OSError as error:
         raise AssayError(f"the raw root {shown(raw_root)} cannot be listed: {error.strerror}") from None
     artifacts: list[Artifact] = []
@@ -195,7 +196,8 @@ def _table_file(folder: Path, table: str, artifact: Artifact) -> Path:
 
 def _prepare(folder: Path) -> None:
     with writing(folder):
-        (folder / "artifacts").mkdir(parents=True, exist_ok=True)
+        for name in ("artifacts", "strangers"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         for name, schema in _SCHEMAS.items():
             (folder / name).mkdir(exist_ok=True)
             path = folder / name / EMPTY_FILE

@@ -29,7 +29,7 @@ def landing_step(
     leave_fault(session, model, fault)
     if fault is not None:
         return session.from_arrow(ARTIFACTS.empty_table())
-    publish(session, folder, (*TABLES, "artifacts", "quarantine"))
+    publish(session, folder, (*TABLES, "artifacts", "quarantine", "strangers"))
     return session.sql(f"select * from {SCHEMA}.artifacts order by artifact_id")
 
 

@@ -299,6 +299,9 @@ ARTIFACTS = pa.schema(
 )
 """One row a file below the raw root. Hashes are hex without a prefix."""
 
+STRANGERS = pa.schema([("name", pa.string())])
+"""One row an entry of the raw root that is no source's folder, and was not read."""
+
 QUARANTINE = pa.schema(
     [
         ("source", pa.string()),

@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = write_format(made, source, target, arguments, tokenizer, lengths.cut_off)
     grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
     print(f"{result.n_read:,} rows became {result.n_written:,} rows in {shown(target)}{grown}")
+    print(f"beside them: {', '.join(shown(path.name) for path in result.beside)}")
     if arguments.split == "all" and result.n_validation:
         print(f"{result.n_validation:,} of the rows read are held out for validation: --split train leaves them out")
     if result.n_cut_off:
@@ -168,13 +169,16 @@ def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
 
 @dataclass
 class Result:
-    """Rows read, those of them held out for validation, and written; targets cut off; rows left out by the reason."""
+    """Rows read, those of them held out for validation, and written; targets cut off; rows left out by the reason;
+    the files beside the rows: the configuration, and a chat template to train with.
+    """
 
     n_read: int = 0
     n_validation: int = 0
     n_written: int = 0
     n_cut_off: int = 0
     unfit: Counter[str] = field(default_factory=Counter)
+    beside: list[Path] = field(default_factory=list)
 
 
 def write_format(
@@ -204,7 +208,9 @@ def write_format(
         max_row_tokens=arguments.max_row_tokens,
         template_file=None if template is None else template_path.name,
     )
-    names = [target, target.with_name(f"{target.name}.config{made.snippet_ending}")]
+    result.beside = [target.with_name(f"{target.name}.config{made.snippet_ending}")]
+    if template is not None:
+        result.beside.append(template_path)
 
     def made_rows() -> Iterator[Row]:
         for line in lines_of(source):
@@ -229,11 +235,13 @@ def write_format(
 
     with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with whole(*names, *([] if template is None else [template_path])) as parts:
+        with whole(target, *result.beside) as parts:
             _write_rows(made, made_rows(), parts[0])
             parts[1].write_text(made.snippet(setting), encoding="utf-8", newline="\n")
             if template is not None:
                 parts[2].write_text(template, encoding="utf-8", newline="\n")
+        if template is None:
+            template_path.unlink(missing_ok=True)
     return result
 
 
