@@ -50,13 +50,15 @@ def each(
         pending: dict[Future[Result], Task] = {}
         try:
             while waiting or pending:
-                while waiting and len(pending) < 2 * others:
+                # A task ahead for each of them, since none is handed out while this process works; the last is its own.
+                while waiting and (len(pending) < others or (len(waiting) > 1 and len(pending) < 2 * others)):
                     task = waiting.popleft()
                     pending[pool.submit(work, task)] = task
-                task_of_mine = waiting.popleft() if waiting else _taken_back(pending)
-                if task_of_mine is not None:
-                    yield task_of_mine, work(task_of_mine)
-                yield from _finished(pending, name, 0 if task_of_mine is not None else None)
+                is_mine = bool(waiting)
+                if is_mine:
+                    task = waiting.popleft()
+                    yield task, work(task)
+                yield from _finished(pending, name, 0 if is_mine else None)
         except BrokenProcessPool:
             near = ", ".join(sorted(shown(name(task)) for task in pending.values())[:3])
             raise AssayError(f"a worker process was killed, perhaps for want of memory, near {near}") from None
@@ -66,14 +68,6 @@ def each(
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _taken_back(pending: dict[Future[Result], Task]) -> Task | None:
-    """The last task that no process has begun yet, if there is one."""
-    for future in reversed(pending):
-        if future.cancel():
-            return pending.pop(future)
-    return None
 
 
 def _finished(
