@@ -27,7 +27,7 @@ SLICE_ROWS = 32_768
 """Rows of one Arrow batch: with identifiers of bounded length no column of it comes near 2 GiB."""
 
 _TINY_BYTES = 1 << 16
-"""A file that begins with less is written plainly: dictionaries, statistics and compression would cost it more, in
+"""A file of one batch of less is written plainly: dictionaries, statistics and compression would cost it more, in
 time and in bytes, than its rows."""
 
 EXCERPT_CHARACTERS = 200
@@ -171,26 +171,38 @@ class _Writer:
         self.part = self.path.with_suffix(".part")
         self.schema = schema
         self.small = list(small)
+        self.first: pa.RecordBatch | None = None
         self.file: pa.NativeFile | None = None
         self.writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         with writing(self.folder):
-            if self.writer is None:
-                is_tiny = batch.nbytes < _TINY_BYTES
-                self.file = pa.OSFile(str(self.part), "wb")
-                self.writer = pq.ParquetWriter(
-                    self.file,
-                    self.schema,
-                    compression="none" if is_tiny else "zstd",
-                    compression_level=None if is_tiny else 1,
-                    use_dictionary=False if is_tiny else self.small,
-                    write_statistics=False if is_tiny else self.small,
-                )
-            self.writer.write_batch(batch)
+            if self.writer is not None:
+                self.writer.write_batch(batch)
+            elif self.first is None:
+                # Held back: only with the next batch, or the end, is it known whether the file is tiny.
+                self.first = batch
+            else:
+                self._open(is_tiny=False).write_batch(batch)
+
+    def _open(self, is_tiny: bool) -> pq.ParquetWriter:
+        self.file = pa.OSFile(str(self.part), "wb")
+        self.writer = pq.ParquetWriter(
+            self.file,
+            self.schema,
+            compression="none" if is_tiny else "zstd",
+            compression_level=None if is_tiny else 1,
+            use_dictionary=False if is_tiny else self.small,
+            write_statistics=False if is_tiny else self.small,
+        )
+        self.writer.write_batch(self.first)
+        self.first = None
+        return self.writer
 
     def close(self) -> bool:
         with writing(self.folder):
+            if self.first is not None:
+                self._open(is_tiny=self.first.nbytes < _TINY_BYTES)
             if self.writer is None or self.file is None:
                 self.path.unlink(missing_ok=True)
                 return False

@@ -66,6 +66,8 @@ def land_tree(
         raise AssayError(f"max_line_megabytes is {max_line_megabytes}: set it to 1 or more")
     if workers is not None and workers < 1:
         raise AssayError(f"the number of workers is {workers}: set it to 1 or more")
+    if printable(folder) != str(folder):
+        raise AssayError(f"the folder {shown(folder)} has a name that is not UTF-8: name another to land in")
     artifacts, strangers = find_artifacts(raw_root)
     _prepare(folder)
     fingerprint = f"{code_fingerprint(assay.landing)} {max_line_megabytes} {printable(raw_root.resolve())}"

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import assay.trajectories
 import assay.validator
 from assay.artifactwise import State, code_fingerprint, each, writing
+from assay.errors import AssayError
+from assay.names import shown
 from assay.trajectories.commands import CommandKinds, KindRule
 from assay.trajectories.derive import (
     SIDES,
@@ -192,6 +194,8 @@ def _with_messages(
             else:
                 joined.append((record, []))
         yield joined
+    if line is not None:
+        raise AssayError(f"{shown(task.messages)} has messages of line {line}, which is not landed: land it anew")
 
 
 def _rows(path: Path, columns: list[str]) -> Iterator[Row]:

@@ -355,6 +355,27 @@ def test_a_really_full_disk(tree: Tree) -> None:
         subprocess.run(["umount", str(tree.out)], check=True)
 
 
+@pytest.mark.parametrize(("n_more", "compression"), [(0, "UNCOMPRESSED"), (200, "ZSTD")])
+def test_only_a_file_that_is_tiny_as_a_whole_is_written_plainly(tree: Tree, n_more: int, compression: str) -> None:
+    # The line that is too long ends the first batch after one small row.
+    more = [{"sample_id": str(number), "prompt": "x" * 10_000} for number in range(n_more)]
+    tree.write_lines(SAMPLES, {"sample_id": "a"}, b"x" * (1 << 20), *more)
+    report = land_tree(tree.raw, tree.out, 1, 1)
+    assert [row["n_rows"] for row in report.artifacts] == [n_more + 1]
+    (path,) = (found for found in (tree.out / "sn97_generated_samples").iterdir() if found.name != "empty.parquet")
+    column = pq.read_metadata(path).row_group(0).column(0)
+    assert column.compression == compression
+    assert path.stat().st_size < 100_000
+    assert [row["sample_id"] for row in pq.read_table(path).to_pylist()] == ["a", *map(str, range(n_more))]
+
+
+def test_an_output_folder_without_a_name_in_utf8_is_one_sentence(tree: Tree) -> None:
+    _small(tree)
+    with pytest.raises(AssayError) as error:
+        land_tree(tree.raw, Path(os.fsdecode(os.fsencode(tree.folder) + b"/\xff")), 1)
+    assert "has a name that is not UTF-8: name another to land in" in _one_sentence(error)
+
+
 def test_an_output_folder_that_takes_nothing_is_one_sentence(tree: Tree) -> None:
     _small(tree)
     (tree.folder / "file").write_bytes(b"")

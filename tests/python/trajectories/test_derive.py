@@ -195,3 +195,41 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(AssayError, match=r"cannot write below .*: No space left on device"):
         derive_tree(tmp_path / "landing", rules(), set(), workers=1)
     assert not list((tmp_path / "landing" / "turns").glob("*.part"))
+
+
+def test_every_side_has_its_own_messages_across_batches_and_lines_without_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.trajectories.run.LINES_AT_A_TIME", 2)
+    monkeypatch.setattr("assay.trajectories.run._MESSAGES_AT_A_TIME", 3)
+    samples: list[dict[str, Any]] = []
+    for number in range(9):
+        sides = {
+            name: [scored(bash(f"{name} {number} {turn}")) for turn in range(count)]
+            for name, count in (("previous_king_turns", number % 3), ("challenger_turns", number % 4))
+            if count
+        }
+        samples.append({"sample_id": str(number), **sides})
+    turns, sides_found = derived(tmp_path, tree(tmp_path, *samples))
+    expected = [
+        (number + 1, side, f"{name} {number} {turn}")
+        for number in range(9)
+        for side, name, count in (
+            ("challenger", "challenger_turns", number % 4),
+            ("king", "previous_king_turns", number % 3),
+        )
+        for turn in range(count)
+    ]
+    assert [(turn["line"], turn["side"], turn["command"]) for turn in turns] == expected
+    assert len(sides_found) == 18
+
+
+def test_messages_of_a_line_that_is_not_landed_are_one_sentence(tmp_path: Path) -> None:
+    turns = {"previous_king_turns": [scored(bash("ls"))]}
+    land_tree(tree(tmp_path, {"sample_id": "x", **turns}, {"sample_id": "y", **turns}), tmp_path / "landing", workers=1)
+    (path,) = (
+        found for found in (tmp_path / "landing" / "sn97_generated_samples").iterdir() if found.name != "empty.parquet"
+    )
+    pq.write_table(pq.read_table(path).slice(1), path)
+    with pytest.raises(AssayError, match=r"has messages of line 1, which is not landed: land it anew"):
+        derive_tree(tmp_path / "landing", rules(), set(), workers=1)
