@@ -1,7 +1,7 @@
 {#
     Says at the end of a run which sources the raw tree had, how much was read, what was refused, and what in the raw root
     belongs to no source: a root that is one folder too high or too deep has nothing else.
-    Silent where there is nothing to say of this run: `artifacts` failed, or was never built.
+    Silent where there is nothing to say of this run: `artifacts` failed, or was never built, or by an older version.
 #}
 {% macro print_sources_found(results) -%}
     {%- set failed = results
@@ -12,9 +12,9 @@
         {%- set built -%}
             select 1
             from information_schema.tables
-            where table_schema = 'staging' and table_name = 'artifacts'
+            where (table_schema, table_name) in (('staging', 'artifacts'), ('landing', 'strangers'))
         {%- endset -%}
-        {%- if run_query(built).rows | length > 0 -%}
+        {%- if run_query(built).rows | length == 2 -%}
             {%- set found -%}
                 select
                     known.source,

@@ -170,3 +170,15 @@ def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(
         assert "does not exist: name a folder (ASSAY_RAW_ROOT)" in built.stdout
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         assert connection.sql("select count(*) from staging.artifacts").fetchall()[0][0] > 100
+
+
+def test_a_warehouse_of_an_older_version_builds_a_model_alone(
+    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "warehouse.duckdb"
+    shutil.copyfile(sample_warehouse, warehouse)
+    with duckdb.connect(str(warehouse)) as connection:
+        connection.execute("drop view landing.strangers; drop table landing.faults")
+    built = run_dbt("run", "--select", "mix_pairs", warehouse=warehouse)
+    assert built.returncode == 0, built.stdout
+    assert "Sources in" not in built.stdout
