@@ -153,10 +153,11 @@ def _row_lines(tables: _Tables, row: Row) -> Iterator[str]:
         "select * from intermediate.int_mix_turn_outcomes where mix = ? and row_id = ? order by turn", mix, row_id
     )
     yield "  turns:"
+    passed = _passed(tables, mix)
     for turn in turns:
         yield f"    turn {turn['turn']}{_message(turn)}: {_outcome_words(tables, turn, of_row=True)}"
         if turn["outcome"] == "train":
-            yield f"      {_passed(tables, turn)}"
+            yield f"      {passed}"
             yield from (f"      {line}" for line in _judge_lines(tables, turn))
 
 
@@ -181,7 +182,7 @@ def _turn_lines(tables: _Tables, outcomes: Sequence[Row]) -> Iterator[str]:
     for outcome in outcomes:
         yield f"  {outcome['mix']}: {_outcome_words(tables, outcome, of_row=False)}"
         if outcome["outcome"] == "train":
-            yield f"    {_passed(tables, outcome)}"
+            yield f"    {_passed(tables, outcome['mix'])}"
     yield from (f"  {line}" for line in _judge_lines(tables, first))
 
 
@@ -196,12 +197,12 @@ def _outcome_words(tables: _Tables, outcome: Row, of_row: bool) -> str:
     return f"left at {outcome['step']}, {_gate_words(gate)}{'' if of_row else f' (row {row_id})'}"
 
 
-def _passed(tables: _Tables, outcome: Row) -> str:
-    """The gates of turns that a turn passed on its way into its mix, in their order."""
+def _passed(tables: _Tables, mix: str) -> str:
+    """The gates that a turn passed on its way into a mix, in their order."""
     gates = tables.one(
         "select string_agg(gate, ', ' order by step_order) as names from seeds.mix_steps "
         "where mix = ? and unit = 'turn'",
-        outcome["mix"],
+        mix,
     )  # fmt: skip
     return f"passes {gates['names']}"
 

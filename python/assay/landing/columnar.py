@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 30
 _ONE_VALUE = msgspec.json.Decoder(type=msgspec.Raw)
 
 
-def read_lines(lines: Sequence[bytes], fields: pa.Schema) -> pa.Table | None:
+def read_lines(lines: Sequence[bytes], fields: pa.Schema) -> pa.RecordBatch | None:
     """One row a line with a column a field (null where a line lacks it), or None where the lines are not proven clean.
 
     Clean: every line is one JSON object that holds only these fields, none twice and each of its type, in valid
@@ -39,12 +39,13 @@ def read_lines(lines: Sequence[bytes], fields: pa.Schema) -> pa.Table | None:
         return None
     if table.num_rows != len(lines):
         return None
-    return table.combine_chunks()
+    (batch,) = table.combine_chunks().to_batches()
+    return batch
 
 
-def count_nul_characters(table: pa.Table) -> int:
-    """The NUL characters of all texts of a table, inside lists and structs too."""
-    return sum(map(_nul_characters, _texts(table.itercolumns())))
+def count_nul_characters(batch: pa.RecordBatch) -> int:
+    """The NUL characters of all texts of a batch, inside lists and structs too."""
+    return sum(map(_nul_characters, _texts(batch.columns)))
 
 
 def _is_one_object(line: bytes) -> bool:
@@ -58,15 +59,14 @@ def _is_one_object(line: bytes) -> bool:
     return True
 
 
-def _texts(columns: Iterable[pa.Array | pa.ChunkedArray]) -> Iterable[pa.Array]:
+def _texts(columns: Iterable[pa.Array]) -> Iterable[pa.Array]:
     for column in columns:
-        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            if pa.types.is_string(chunk.type):
-                yield chunk
-            elif pa.types.is_list(chunk.type):
-                yield from _texts([chunk.flatten()])
-            elif pa.types.is_struct(chunk.type):
-                yield from _texts(chunk.flatten())
+        if pa.types.is_string(column.type):
+            yield column
+        elif pa.types.is_list(column.type):
+            yield from _texts([column.flatten()])
+        elif pa.types.is_struct(column.type):
+            yield from _texts(column.flatten())
 
 
 def _nul_characters(texts: pa.Array) -> int:

@@ -157,8 +157,7 @@ def _count_keys(value: Any) -> int | None:
             if type(container) is dict:
                 n_keys += len(container)
                 items = container.values()
-            if not _CONTAINERS.isdisjoint({type(item) for item in items}):
-                deeper += [item for item in items if type(item) is dict or type(item) is list]
+            deeper += [item for item in items if type(item) is dict or type(item) is list]
         level = deeper
     return n_keys if not level else None
 
@@ -211,7 +210,6 @@ def _constant(name: str) -> NoReturn:
 
 
 _UNPROVEN = object()
-_CONTAINERS: frozenset[type] = frozenset((dict, list))
 _LONG_BYTES = 2048
 """From this length on the fast parser is the faster one, its proof included."""
 _MAX_BACKSLASHES = 64

@@ -234,8 +234,12 @@ def _batch(table: Table, artifact_id: str, rows: list[tuple[Any, ...]]) -> pa.Re
 
 
 def _with_artifact_id(table: Table, artifact_id: str, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
-    keys = pa.repeat(pa.scalar(artifact_id, pa.string()), len(arrays[0]))
-    return pa.record_batch([keys, *arrays], schema=table.schema)
+    return pa.record_batch([repeated(artifact_id, len(arrays[0])), *arrays], schema=table.schema)
+
+
+def repeated(text: str, n_rows: int) -> pa.Array:
+    """A column of one text."""
+    return pa.repeat(pa.scalar(text, pa.string()), n_rows)
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:

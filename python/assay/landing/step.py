@@ -56,10 +56,9 @@ def run_apart(arguments: list[str], standard_input: str | None = None) -> str | 
 def leave_fault(session: duckdb.DuckDBPyConnection, model: str, fault: str | None) -> None:
     """Write the fault of a model, if there is one, where its post-hook `stop_on_fault` looks for it.
 
-    A row a model: two models may be built at the same time.
+    A row a model: two models may be built at the same time. Schema and table are made before any step begins
+    (`on-run-start`), since two steps that make them at once would fail each other.
     """
-    session.execute(f"create schema if not exists {SCHEMA}")
-    session.execute(f"create table if not exists {SCHEMA}.faults (model varchar, sentence varchar)")
     session.execute(f"delete from {SCHEMA}.faults where model = ?", [model])
     if fault is not None:
         session.execute(f"insert into {SCHEMA}.faults values (?, ?)", [model, fault])

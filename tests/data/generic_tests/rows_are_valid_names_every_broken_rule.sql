@@ -23,11 +23,11 @@ finite_alone as (
     {{ test_rows_are_valid(cases, finite=['share']) }}
 ),
 
-lower_limit as (
+lower_alone as (
     {{ test_rows_are_valid(cases, ranges=[{'columns': ['share'], 'min_value': 0}]) }}
 ),
 
-upper_limit as (
+upper_alone as (
     {{ test_rows_are_valid(cases, ranges=[{'columns': ['share', 'line'], 'max_value': 1}]) }}
 ),
 
@@ -53,31 +53,13 @@ found as (
         string_agg(concat(file, ' ', broken_rules), '; ' order by broken_rules) as faults
     from unique_alone
     union all
+    {% for rules in ['not_null', 'finite', 'lower', 'upper', 'values'] %}
     select
-        'not_null' as rules,
+        '{{ rules }}' as rules,
         string_agg(broken_rules, '; ' order by broken_rules) as faults
-    from not_null_alone
+    from {{ rules }}_alone
     union all
-    select
-        'finite' as rules,
-        string_agg(broken_rules, '; ' order by broken_rules) as faults
-    from finite_alone
-    union all
-    select
-        'lower' as rules,
-        string_agg(broken_rules, '; ' order by broken_rules) as faults
-    from lower_limit
-    union all
-    select
-        'upper' as rules,
-        string_agg(broken_rules, '; ' order by broken_rules) as faults
-    from upper_limit
-    union all
-    select
-        'values' as rules,
-        string_agg(broken_rules, '; ' order by broken_rules) as faults
-    from values_alone
-    union all
+    {% endfor %}
     select
         'every' as rules,
         string_agg(concat(file, ' ', line, ': ', broken_rules), '; ' order by file nulls last, broken_rules) as faults

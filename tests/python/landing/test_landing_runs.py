@@ -23,6 +23,7 @@ from assay.landing.command import summary
 from assay.landing.run import land_tree
 from assay.landing.step import landing_step
 from assay.landing.tables import TABLES
+from dbt_project import session_of_a_run
 from landing_tree import CHECKPOINT, CHUNK, OWN, RUN, SAMPLES, SCORES, Tree, own, sample, score
 
 
@@ -592,11 +593,10 @@ def test_a_run_that_is_stopped_leaves_no_process_behind(tree: Tree, how: str) ->
 
 
 def test_the_step_leaves_views_and_one_sentence(tree: Tree, tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
     _small(tree)
     # A folder whose name would be a pattern.
     out = tmp_path / "it's [a] *?"
-    session = duckdb.connect()
+    session = session_of_a_run()
     assert len(landing_step(session, "artifacts", str(tree.raw), str(out), 16).fetchall()) == 3
     assert session.sql("select trajectory_id from landing.own_trajectories order by 1").fetchall() == [("a",), ("b",)]
     assert session.sql("select line, reason from landing.quarantine").fetchall() == [(2, "invalid_json")]

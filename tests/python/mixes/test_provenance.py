@@ -21,6 +21,7 @@ from assay.provenance.hub import Split, features, head, size_category
 from assay.provenance.manifest import manifest
 from assay.provenance.step import manifest_step
 from assay.teacher.export import ROWS
+from dbt_project import session_of_a_run
 
 HOSTILE = "a|b\n# c <script>alert(1)</script> `x` [y](z) *w* {{ 7 * 7 }} {% raw %}"
 FILES = [DataFile("credit.jsonl", 10, "ab" * 32), DataFile("credit.parquet", 9, "cd" * 32)]
@@ -165,7 +166,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.exports = folder / "exports"
-        self.session = duckdb.connect()
+        self.session = session_of_a_run()
         plan = [{"mix": "credit", "position": 1, "seed": 7}, {"mix": "finish_mini", "position": 2, "seed": 8}]
         self.session.execute(
             """create table mix_plan as

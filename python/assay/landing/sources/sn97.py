@@ -24,7 +24,7 @@ from assay.landing.fields import (
 from assay.landing.json_text import TextCounts, dump
 from assay.landing.kinds import Extractor, Facts, Kind
 from assay.landing.lines import Line
-from assay.landing.rows import SLICE_ROWS, Columns, Rows
+from assay.landing.rows import SLICE_ROWS, Columns, Rows, repeated
 
 _SIDES = {"previous_king": "king", "challenger": "challenger"}
 
@@ -84,12 +84,12 @@ def _generated_samples(
     samples: str, messages: str, lines: Sequence[Line], facts: Facts, counts: TextCounts
 ) -> Columns | None:
     """What `_generated_sample` makes of the same lines, in columns; None where it might refuse one."""
-    table = read_lines([line.data for line in lines], _SAMPLE_TYPES)
-    if table is None:
+    batch = read_lines([line.data for line in lines], _SAMPLE_TYPES)
+    if batch is None:
         return None
-    sample_ids = table["sample_id"].combine_chunks()
+    sample_ids = batch["sample_id"]
     lengths = pc.utf8_length(sample_ids)
-    sides = [table[key].combine_chunks() for key, _ in _SIDE_MESSAGES]
+    sides = [batch[key] for key, _ in _SIDE_MESSAGES]
     turns = pa.concat_arrays([side.flatten() for side in sides])
     if (
         sample_ids.null_count
@@ -98,34 +98,30 @@ def _generated_samples(
         or pc.max(lengths).as_py() > MAX_IDENTITY_CHARACTERS
     ):
         return None
-    counts.nul_characters += count_nul_characters(table)
+    counts.nul_characters += count_nul_characters(batch)
     n_turns = np.array([side.value_lengths().fill_null(0).to_numpy() for side in sides])
-    # Rows stand by line, in it by side and in it by index; the turns stand by side first.
+    # Rows stand by line, in it by side and in it by index; the turns stand by side, in it by line and in it by index.
     owner_side, owner_line = (np.repeat(where.ravel(), n_turns.ravel()) for where in np.indices(n_turns.shape))
     first = np.cumsum(n_turns) - n_turns.ravel()
     message_index = np.arange(len(turns)) - np.repeat(first, n_turns.ravel())
-    order = np.lexsort((message_index, owner_side, owner_line))
+    order = np.argsort(owner_line, kind="stable")
     numbers = pa.array([line.number for line in lines], pa.int64())
     run = facts["eval_run_id"]
     role, content, *flags = turns.take(pa.array(order)).flatten()
     owners = pa.array(owner_line[order])
     return {
         messages: [
-            numbers.take(owners), _same(run, len(turns)), sample_ids.take(owners),
+            numbers.take(owners), repeated(run, len(turns)), sample_ids.take(owners),
             pa.array([side for _, side in _SIDE_MESSAGES]).take(pa.array(owner_side[order])),
             pa.array(message_index[order]), role, content, *flags, pa.nulls(len(turns), pa.string()),
         ],
         samples: [
-            numbers, _same(run, len(lines)), table["eval_run_id"].combine_chunks(), sample_ids,
-            *(table[field].combine_chunks() for field in _SAMPLE_FIELDS),
+            numbers, repeated(run, len(lines)), batch["eval_run_id"], sample_ids,
+            *(batch[field] for field in _SAMPLE_FIELDS),
             *(side.value_lengths().cast(pa.int64()) for side in sides),
             pa.array([len(line.data) for line in lines], pa.int64()), pa.nulls(len(lines), pa.string()),
         ],
     }  # fmt: skip
-
-
-def _same(value: str, n_rows: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, pa.string()), n_rows)
 
 
 # a.5 scoring results -------------------------------------------------------------------------------------
