@@ -418,6 +418,12 @@ def test_what_lines_would_refuse_of_a_scoring_result_columns_do_not_take(fields:
     assert columns_of([clean, b'{"sample_id":"b",' + fields + b"}"], SCORES) is None
 
 
+def test_columns_take_no_deeper_nesting_than_lines() -> None:
+    line = b'{"sample_id":"a","judge_results":[{"side":"challenger","distributions":{"q":%s}}]}'
+    assert columns_of([line % (b"[" * 196 + b"]" * 196)], SCORES) is not None
+    assert columns_of([line % (b"[" * 197 + b"]" * 197)], SCORES) is None
+
+
 @pytest.mark.parametrize("below", [b'"questions":[%s]', b'"judge_results":[%s]'])
 def test_an_identifier_that_very_many_rows_repeat_is_not_repeated_at_once(below: bytes) -> None:
     element = b'{"id":"q"}' if b"questions" in below else b'{"side":"challenger"}'
