@@ -70,12 +70,12 @@ def _parse_clean(data: bytes) -> Any:
         return _UNPROVEN
     if type(value) is not dict:
         return _UNPROVEN
-    n_keys = _count_keys(value)
-    return value if n_keys is not None and n_keys == _count_written_keys(data) else _UNPROVEN
+    n_keys = count_keys(value)
+    return value if n_keys is not None and n_keys == count_written_keys(data) else _UNPROVEN
 
 
-def _count_written_keys(data: bytes) -> int | None:
-    """The keys of a valid JSON object as they are written, repeated ones each time; None where it is hard to tell."""
+def count_written_keys(data: bytes) -> int | None:
+    """The keys of valid JSON objects as they are written, repeated ones each time; None where it is hard to tell."""
     text = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(text == _QUOTE)
     # A quote is escaped when the run of backslashes before it has an odd length.
@@ -101,7 +101,7 @@ def _parse_any(data: bytes, counts: TextCounts) -> Any:
     except ValueError:
         # The only other ValueError of the decoder: an integer with more digits than Python converts.
         raise RefusedError("number_out_of_range", "an integer of thousands of digits") from None
-    if _count_keys(value) is None:
+    if count_keys(value) is None:
         raise RefusedError("nested_too_deeply")
     # One look at the bytes spares nearly every line the walk over its strings.
     if _UNCLEAN.search(data):
@@ -144,7 +144,7 @@ _TYPE_NAMES = {
 }
 
 
-def _count_keys(value: Any) -> int | None:
+def count_keys(value: Any) -> int | None:
     """How many keys the objects of a value have in all; None where the nesting is too deep."""
     n_keys = 0
     level = [value] if type(value) is dict or type(value) is list else []

@@ -123,8 +123,9 @@ class Rows:
         """Write the rows of lines of which none is refused, after those taken before."""
         self.flush()
         for name, arrays in columns.items():
-            if len(arrays[0]):
-                self._writers[name].write(_with_artifact_id(TABLES[name], self.artifact_id, arrays))
+            for start in range(0, len(arrays[0]), SLICE_ROWS):
+                part = [array.slice(start, SLICE_ROWS) for array in arrays]
+                self._writers[name].write(_with_artifact_id(TABLES[name], self.artifact_id, part))
         self.n_rows += len(columns[self.primary][0])
 
     def flush(self) -> None:
@@ -243,9 +244,10 @@ def repeated(text: str, n_rows: int) -> pa.Array:
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:
-    if column.type == "double":
+    # Whole numbers may be written with a point, and others without.
+    if column.type == "double" and int in map(type, values):
         values = [None if value is None else float(value) for value in values]
-    elif column.type in _RANGES:
+    elif column.type in _RANGES and float in map(type, values):
         values = [int(value) if type(value) is float else value for value in values]
     return pa.array(values, ARROW_TYPES[column.type])
 
@@ -281,16 +283,12 @@ def _check(table: Table, rows: list[tuple[Any, ...]], refused: dict[int, Refused
             low, high = _RANGES[column.type]
             suspicious = float in types or (bool(present) and not low <= min(present) <= max(present) <= high)
         elif not suspicious and column.type == "double" and types:
-            suspicious = int in types or not _all_finite(values)
+            suspicious = int in types or not all(map(math.isfinite, filter(None, values)))
         if suspicious:
             for row, value in zip(rows, values, strict=True):
                 fault = _fault(table, column, value)
                 if fault is not None:
                     refused.setdefault(row[0], fault)
-
-
-def _all_finite(values: Iterable[Any]) -> bool:
-    return all(math.isfinite(value) for value in values if value is not None)
 
 
 def _fault(table: Table, column: Column, value: Any) -> RefusedError | None:

@@ -8,6 +8,7 @@ that a newer era loses nothing on the way in.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -38,7 +39,7 @@ class Table:
     name: str
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the table's files; every column may be null there, refusal happens before."""
         return pa.schema([(column.name, ARROW_TYPES[column.type]) for column in self.columns])
