@@ -13,9 +13,9 @@ by_sample as (
         sample_id,
         count(*) as n_turns,
         count(*) filter (where credit_split > 0) as n_earning,
-        fsum(credit_split order by eval_run_id, rollout, side, turn) as credit,
-        fsum(credit_full order by eval_run_id, rollout, side, turn) as credit_full,
-        fsum(credit_split_extended order by eval_run_id, rollout, side, turn) as credit_extended
+        {{ exact_sum('credit_split') }} as credit,
+        {{ exact_sum('credit_full') }} as credit_full,
+        {{ exact_sum('credit_split_extended') }} as credit_extended
     from turn_groups
     group by dimension, value, sample_id
 
@@ -29,11 +29,11 @@ totals as (
         count(*) as n_samples,
         sum(n_turns) as n_turns,
         sum(n_earning) as n_earning,
-        fsum(credit order by sample_id) as credit,
-        fsum(credit_full order by sample_id) as credit_full,
-        fsum(credit_extended order by sample_id) as credit_extended,
+        {{ exact_sum('credit') }} as credit,
+        {{ exact_sum('credit_full') }} as credit_full,
+        {{ exact_sum('credit_extended') }} as credit_extended,
         {{ safe_div('sum(n_earning)', 'sum(n_turns)') }} as earn_rate,
-        {{ safe_div('fsum(credit order by sample_id)', 'sum(n_turns)') }} as mean_credit
+        {{ safe_div(exact_sum('credit'), 'sum(n_turns)') }} as mean_credit
     from by_sample
     group by dimension, value
 
@@ -44,10 +44,8 @@ squares as (
     select
         by_sample.dimension,
         by_sample.value,
-        fsum(power(by_sample.n_earning - totals.earn_rate * by_sample.n_turns, 2) order by by_sample.sample_id)
-            as earning_squares,
-        fsum(power(by_sample.credit - totals.mean_credit * by_sample.n_turns, 2) order by by_sample.sample_id)
-            as credit_squares
+        {{ exact_sum('power(by_sample.n_earning - totals.earn_rate * by_sample.n_turns, 2)') }} as earning_squares,
+        {{ exact_sum('power(by_sample.credit - totals.mean_credit * by_sample.n_turns, 2)') }} as credit_squares
     from by_sample
     inner join totals
         on

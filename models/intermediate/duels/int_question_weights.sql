@@ -1,5 +1,5 @@
-{#- Published weights go up to 2; sums of a side's weights up to here neither overflow nor lose a small one. -#}
-{%- set largest_weight = 1000000 -%}
+{#- Published weights go up to 2; sums of weights up to here, and of their squares, stay within `exact_sum`. -#}
+{%- set largest_weight = 1000 -%}
 with questions as (
 
     select * from {{ ref('stg_sn97__questions') }}

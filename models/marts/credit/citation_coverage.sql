@@ -80,8 +80,7 @@ squares as (
     select
         by_sample.answers,
         by_sample.form,
-        fsum(power(by_sample.n_cited - totals.cited_share * by_sample.n_explanations, 2) order by by_sample.sample_id)
-            as cited_squares
+        {{ exact_sum('power(by_sample.n_cited - totals.cited_share * by_sample.n_explanations, 2)') }} as cited_squares
     from by_sample
     inner join totals
         on

@@ -16,22 +16,14 @@ by_sample as (
         count(*) filter (where earned) as n_earned,
         sum(n_cited_valid) filter (where earned) as n_pairs,
         sum(n_cited_extended_valid) filter (where earned) as n_pairs_extended,
-        fsum(weight / n_judges order by eval_run_id, rollout, side, judge_index, question_index) as asked_weight,
-        fsum(earned_weight order by eval_run_id, rollout, side, judge_index, question_index) as earned_weight,
-        fsum(
-            case when n_cited_valid > 0 then earned_weight else 0.0 end
-            order by eval_run_id, rollout, side, judge_index, question_index
-        ) as credit_split,
-        fsum(earned_weight * n_cited_valid order by eval_run_id, rollout, side, judge_index, question_index)
-            as credit_full,
-        fsum(
-            case when n_cited_extended_valid > 0 then earned_weight else 0.0 end
-            order by eval_run_id, rollout, side, judge_index, question_index
-        ) as credit_split_extended,
-        fsum(
-            case when n_cited > 0 and n_cited_valid = 0 then earned_weight else 0.0 end
-            order by eval_run_id, rollout, side, judge_index, question_index
-        ) as dangling_weight
+        {{ exact_sum('weight / n_judges') }} as asked_weight,
+        {{ exact_sum('earned_weight') }} as earned_weight,
+        {{ exact_sum('case when n_cited_valid > 0 then earned_weight else 0.0 end') }} as credit_split,
+        {{ exact_sum('earned_weight * n_cited_valid') }} as credit_full,
+        {{ exact_sum('case when n_cited_extended_valid > 0 then earned_weight else 0.0 end') }}
+            as credit_split_extended,
+        {{ exact_sum('case when n_cited > 0 and n_cited_valid = 0 then earned_weight else 0.0 end') }}
+            as dangling_weight
     from answers
     group by coalesce(plain_tag, 'untagged'), sample_id
 
@@ -48,12 +40,12 @@ totals as (
         sum(n_earned) as n_earned,
         coalesce(sum(n_pairs), 0) as n_pairs,
         coalesce(sum(n_pairs_extended), 0) as n_pairs_extended,
-        fsum(asked_weight order by sample_id) as asked_weight,
-        fsum(earned_weight order by sample_id) as earned_weight,
-        fsum(credit_split order by sample_id) as credit_split,
-        fsum(credit_full order by sample_id) as credit_full,
-        fsum(credit_split_extended order by sample_id) as credit_split_extended,
-        fsum(dangling_weight order by sample_id) as dangling_weight,
+        {{ exact_sum('asked_weight') }} as asked_weight,
+        {{ exact_sum('earned_weight') }} as earned_weight,
+        {{ exact_sum('credit_split') }} as credit_split,
+        {{ exact_sum('credit_full') }} as credit_full,
+        {{ exact_sum('credit_split_extended') }} as credit_split_extended,
+        {{ exact_sum('dangling_weight') }} as dangling_weight,
         {{ safe_div('sum(n_yes)', 'sum(n_judged)') }} as yes_rate
     from by_sample
     group by tag
@@ -64,8 +56,7 @@ squares as (
 
     select
         by_sample.tag,
-        fsum(power(by_sample.n_yes - totals.yes_rate * by_sample.n_judged, 2) order by by_sample.sample_id)
-            as yes_squares
+        {{ exact_sum('power(by_sample.n_yes - totals.yes_rate * by_sample.n_judged, 2)') }} as yes_squares
     from by_sample
     inner join totals on by_sample.tag = totals.tag
     group by by_sample.tag

@@ -34,10 +34,7 @@ at_stake as (
 
     select
         questions.step as turn,
-        fsum(
-            questions.weight
-            order by sides.eval_run_id, sides.sample_id, sides.rollout, sides.side, questions.question_id
-        ) as weight
+        {{ exact_sum('questions.weight') }} as weight
     from sides
     inner join questions
         on
@@ -54,12 +51,7 @@ judged as (
 
     select
         citations.turn,
-        fsum(
-            answers.weight * citations.share / answers.n_judges
-            order by
-                answers.eval_run_id, answers.sample_id, answers.rollout, answers.side, answers.judge_index,
-                answers.question_id
-        ) as weight
+        {{ exact_sum('answers.weight * citations.share / answers.n_judges') }} as weight
     from citations
     inner join answers
         on

@@ -18,8 +18,8 @@ credited as (
         sample_id,
         rollout,
         side,
-        fsum(credit_split order by turn) as credit_split,
-        fsum(credit_split_extended order by turn) as credit_split_extended
+        {{ exact_sum('credit_split') }} as credit_split,
+        {{ exact_sum('credit_split_extended') }} as credit_split_extended
     from turns
     group by eval_run_id, sample_id, rollout, side
 

@@ -49,10 +49,9 @@ figures as (
         citation_form,
         count(*) as n_turns,
         count(*) filter (where credit > 0) as n_earning,
-        fsum(credit order by eval_run_id, sample_id, rollout, side, turn) as credit,
-        fsum(credit order by eval_run_id, sample_id, rollout, side, turn) filter (where turn <= 3)
-            as credit_first_three,
-        fsum(credit order by eval_run_id, sample_id, rollout, side, turn) filter (where turn = 1) as credit_first,
+        {{ exact_sum('credit') }} as credit,
+        {{ exact_sum('credit', 'turn <= 3') }} as credit_first_three,
+        {{ exact_sum('credit', 'turn = 1') }} as credit_first,
         count(*) filter (where turn = 1) as n_first,
         count(*) filter (where follows_failure) as n_after_failure,
         count(*) filter (where follows_failure and credit > 0) as n_recovery,
@@ -71,7 +70,7 @@ kinds as (
         credit_rule,
         citation_form,
         command_kind,
-        fsum(credit order by eval_run_id, sample_id, rollout, side, turn) as credit,
+        {{ exact_sum('credit') }} as credit,
         count(*) as n_turns
     from variants
     group by credit_rule, citation_form, command_kind
@@ -81,11 +80,9 @@ kinds as (
 earned as (
 
     select
-        fsum(earned_weight order by eval_run_id, sample_id, rollout, side, judge_index, question_index) as weight,
-        fsum(earned_weight order by eval_run_id, sample_id, rollout, side, judge_index, question_index)
-        filter (where n_cited_valid = 0) as uncited_strict,
-        fsum(earned_weight order by eval_run_id, sample_id, rollout, side, judge_index, question_index)
-        filter (where n_cited_extended_valid = 0) as uncited_extended
+        {{ exact_sum('earned_weight') }} as weight,
+        {{ exact_sum('earned_weight', 'n_cited_valid = 0') }} as uncited_strict,
+        {{ exact_sum('earned_weight', 'n_cited_extended_valid = 0') }} as uncited_extended
     from answers
 
 ),

@@ -55,8 +55,7 @@ squares as (
     select
         by_sample.dimension,
         by_sample.value,
-        fsum(power(by_sample.n_failed - totals.failed_share * by_sample.n_observed, 2) order by by_sample.sample_id)
-            as failed_squares
+        {{ exact_sum('power(by_sample.n_failed - totals.failed_share * by_sample.n_observed, 2)') }} as failed_squares
     from by_sample
     inner join totals
         on

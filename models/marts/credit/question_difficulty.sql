@@ -40,11 +40,10 @@ by_sample as (
         sample_id,
         count(*) as n_questions,
         count(value_king) + count(value_challenger) as n_answers,
-        fsum(coalesce(value_king, 0.0) + coalesce(value_challenger, 0.0) order by eval_run_id, rollout, question_id)
-            as sum_value,
+        {{ exact_sum('coalesce(value_king, 0.0) + coalesce(value_challenger, 0.0)') }} as sum_value,
         count(difference) as n_pairs,
         count(*) filter (where separates) as n_separating,
-        fsum(coalesce(difference, 0.0) order by eval_run_id, rollout, question_id) as sum_difference
+        {{ exact_sum('coalesce(difference, 0.0)') }} as sum_difference
     from headed
     group by dimension, value, sample_id
 
@@ -60,11 +59,11 @@ totals as (
         count(*) filter (where n_pairs > 0) as n_pair_samples,
         sum(n_questions) as n_questions,
         sum(n_answers) as n_answers,
-        {{ safe_div('fsum(sum_value order by sample_id)', 'sum(n_answers)') }} as yes_rate,
+        {{ safe_div(exact_sum('sum_value'), 'sum(n_answers)') }} as yes_rate,
         sum(n_pairs) as n_pairs,
         sum(n_separating) as n_separating,
         {{ safe_div('sum(n_separating)', 'sum(n_pairs)') }} as separating_rate,
-        {{ safe_div('fsum(sum_difference order by sample_id)', 'sum(n_pairs)') }} as mean_difference
+        {{ safe_div(exact_sum('sum_difference'), 'sum(n_pairs)') }} as mean_difference
     from by_sample
     group by dimension, value
 
@@ -75,16 +74,11 @@ squares as (
     select
         by_sample.dimension,
         by_sample.value,
-        fsum(
-            power(by_sample.sum_value - totals.yes_rate * by_sample.n_answers, 2) order by by_sample.sample_id
-        ) as yes_squares,
-        fsum(
-            power(by_sample.n_separating - totals.separating_rate * by_sample.n_pairs, 2) order by by_sample.sample_id
-        ) as separating_squares,
-        fsum(
-            power(by_sample.sum_difference - totals.mean_difference * by_sample.n_pairs, 2)
-            order by by_sample.sample_id
-        ) as difference_squares
+        {{ exact_sum('power(by_sample.sum_value - totals.yes_rate * by_sample.n_answers, 2)') }} as yes_squares,
+        {{ exact_sum('power(by_sample.n_separating - totals.separating_rate * by_sample.n_pairs, 2)') }}
+            as separating_squares,
+        {{ exact_sum('power(by_sample.sum_difference - totals.mean_difference * by_sample.n_pairs, 2)') }}
+            as difference_squares
     from by_sample
     inner join totals
         on
@@ -147,7 +141,7 @@ side_totals as (
         rollout,
         side,
         count(*) as n_items,
-        fsum(item order by question_id) as sum_items
+        {{ exact_sum('item') }} as sum_items
     from side_values
     where dimension = 'all' and item is not null
     group by eval_run_id, sample_id, rollout, side
@@ -182,8 +176,8 @@ item_means as (
     select
         dimension,
         value,
-        fsum(item order by eval_run_id, sample_id, rollout, side, question_id) / count(*) as mean_item,
-        fsum(rest order by eval_run_id, sample_id, rollout, side, question_id) / count(*) as mean_rest
+        {{ exact_sum('item') }} / count(*) as mean_item,
+        {{ exact_sum('rest') }} / count(*) as mean_rest
     from items
     group by dimension, value
 
@@ -194,18 +188,9 @@ correlations as (
     select
         items.dimension,
         items.value,
-        fsum(
-            (items.item - item_means.mean_item) * (items.rest - item_means.mean_rest)
-            order by items.eval_run_id, items.sample_id, items.rollout, items.side, items.question_id
-        ) as products,
-        fsum(
-            power(items.item - item_means.mean_item, 2)
-            order by items.eval_run_id, items.sample_id, items.rollout, items.side, items.question_id
-        ) as item_squares,
-        fsum(
-            power(items.rest - item_means.mean_rest, 2)
-            order by items.eval_run_id, items.sample_id, items.rollout, items.side, items.question_id
-        ) as rest_squares
+        {{ exact_sum('(items.item - item_means.mean_item) * (items.rest - item_means.mean_rest)') }} as products,
+        {{ exact_sum('power(items.item - item_means.mean_item, 2)') }} as item_squares,
+        {{ exact_sum('power(items.rest - item_means.mean_rest, 2)') }} as rest_squares
     from items
     inner join item_means
         on

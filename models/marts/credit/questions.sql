@@ -44,8 +44,8 @@ by_side as (
         rollout,
         side,
         question_id,
-        fsum(value order by judge_index) / nullif(count(value), 0) as value,
-        fsum(earned_weight order by judge_index) as earned_weight,
+        {{ exact_sum('value') }} / nullif(count(value), 0) as value,
+        {{ exact_sum('earned_weight') }} as earned_weight,
         count(*) filter (where is_yes) as n_yes,
         count(*) as n_asked
     from answers

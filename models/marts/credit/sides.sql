@@ -41,12 +41,10 @@ weights_earned as (
         rollout,
         side,
         count(distinct question_id) as n_questions,
-        fsum(earned_weight order by judge_index, question_index) as earned_weight,
-        fsum(earned_weight order by judge_index, question_index) filter (where n_cited_valid = 0) as uncited_weight,
-        fsum(earned_weight order by judge_index, question_index) filter (where n_cited_valid = 0 and n_cited > 0)
-            as dangling_weight,
-        fsum(earned_weight order by judge_index, question_index) filter (where n_cited_extended_valid = 0)
-            as uncited_weight_extended
+        {{ exact_sum('earned_weight') }} as earned_weight,
+        {{ exact_sum('earned_weight', 'n_cited_valid = 0') }} as uncited_weight,
+        {{ exact_sum('earned_weight', 'n_cited_valid = 0 and n_cited > 0') }} as dangling_weight,
+        {{ exact_sum('earned_weight', 'n_cited_extended_valid = 0') }} as uncited_weight_extended
     from answers
     group by eval_run_id, sample_id, rollout, side
 

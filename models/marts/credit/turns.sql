@@ -66,10 +66,10 @@ credit as (
         rollout,
         side,
         turn,
-        fsum(split order by judge_index, question_index) filter (where form = 'strict') as credit_split,
-        fsum(whole order by judge_index, question_index) filter (where form = 'strict') as credit_full,
-        fsum(split_extended order by judge_index, question_index) as credit_split_extended,
-        fsum(whole order by judge_index, question_index) as credit_full_extended,
+        {{ exact_sum('split', 'form = \'strict\'') }} as credit_split,
+        {{ exact_sum('whole', 'form = \'strict\'') }} as credit_full,
+        {{ exact_sum('split_extended') }} as credit_split_extended,
+        {{ exact_sum('whole') }} as credit_full_extended,
         count(*) filter (where form = 'strict') as n_citing_answers,
         list(plain_tag order by plain_tag, judge_index, question_index)
         filter (where form = 'strict' and plain_tag is not null)

@@ -17,7 +17,7 @@ from assay.validator.documents import (
     format_scored_trajectory,
 )
 from assay.validator.fences import collapse_space
-from assay.validator.loops import LoopVariant, commands_of_turns, longest_runs
+from assay.validator.loops import LoopVariant, commands_by_variant, commands_of_turns, longest_runs
 from assay.validator.sentinels import is_abandoned, is_truncated, reserved_token_leak
 from assay.validator.submissions import submits
 
@@ -127,12 +127,8 @@ def _outcome_values(seen: Outcome) -> tuple[Any, ...]:
 
 def loop_values(turns: Sequence[Turn]) -> list[int]:
     """`n_cmds`, `n_distinct_cmds` and `max_cmd_run` of every loop variant, from the turns."""
-    contents = [turn.content for turn in turns]
-    observations = [turn.observation for turn in turns]
-    values: list[int] = []
-    for variant in LOOP_VARIANTS:
-        values += _statistics(commands_of_turns(contents, variant, observations))
-    return values
+    commands = commands_by_variant([turn.content for turn in turns], [turn.observation for turn in turns])
+    return [value for variant in LOOP_VARIANTS for value in _statistics(commands[variant])]
 
 
 def _statistics(commands: Sequence[str]) -> list[int]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 # What may hide a separator or a redirect: quoted text, an escaped character, a comment, a here-document. An
 # unclosed quote matches none of these and stays an ordinary character.
@@ -76,7 +77,12 @@ def without_here_document_lines(command: str) -> str:
     return "".join(pieces)
 
 
-def _hidden_spans(command: str) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=1)  # the rules ask one after the other of the same command
+def _hidden_spans(command: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_found_hidden_spans(command))
+
+
+def _found_hidden_spans(command: str) -> Iterator[tuple[int, int]]:
     """Yield disjoint spans in order: quoted text without its quotes, escapes, comments, here-document bodies."""
     waiting: list[tuple[str, bool]] = []
     position = 0

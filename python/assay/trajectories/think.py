@@ -16,6 +16,8 @@ def think_state(text: str) -> ThinkState:
     stands without an opening one (the chat template opened the block); `nested` when one opens inside another;
     `unclosed` when the last opening tag has no closing tag after it, whatever came before.
     """
+    if "<" not in text:
+        return "none"
     depth = 0
     seen = orphan = nested = False
     for tag in _TAG.finditer(_FENCED.sub(" ", text)):

@@ -4,26 +4,29 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from assay.validator.searching import search
+
 DocumentVariant = Literal["v4", "v5a"]
 
 _RULE = "------"
+_LINE_OF_RULE = "\n" + _RULE
 _FOLLOWING_LABEL = r"(?=\n+(?:CANDIDATE OUTPUT|ENVIRONMENT OBSERVATION|CONTEXT )[^\n]*:\n------|\Z)"
 # A block ends at the first rule line that a label (or the very end of the text) follows. The end does not
 # depend on where the block began, so opening and end are searched one after the other and the whole stays
 # linear.
 _BLOCK_END = re.compile(r"\n------" + _FOLLOWING_LABEL)
-# At the start of a line, which is looked at last: a search can skip to what a pattern begins with.
-_CANDIDATE_OPENING = re.compile(r"CANDIDATE(?<![^\n]CANDIDATE) OUTPUT(?: \d+)?:\n------\n")
+_CANDIDATE = "CANDIDATE OUTPUT"
+_CANDIDATE_OPENING = re.compile(r"^CANDIDATE OUTPUT(?: \d+)?:\n------\n", re.MULTILINE)
 _ANY_OPENING = re.compile(
     r"^(CANDIDATE OUTPUT(?: \d+)?|ENVIRONMENT OBSERVATION[^\n]*|CONTEXT [^\n]*):\n------\n", re.MULTILINE
 )
 _LOOSE_OPENING = re.compile(r"CANDIDATE OUTPUT(?: \d+)?:\n------\n")
 
 
-def _blocks(document: str, opening: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+def _blocks(document: str, opening: re.Pattern[str], beginning: str = "") -> Iterator[tuple[str, str]]:
     position = 0
-    while head := opening.search(document, position):
-        end = _BLOCK_END.search(document, head.end())
+    while head := search(opening, beginning, document, position) if beginning else opening.search(document, position):
+        end = search(_BLOCK_END, _LINE_OF_RULE, document, head.end())
         if end is None:
             return
         yield head.group(0), document[head.end() : end.start()].rstrip()
@@ -36,7 +39,7 @@ def candidate_turns(document: str | None) -> list[str]:
     A document without a single block is one turn as a whole; an empty or null one has none.
     """
     text = document or ""
-    turns = [body for _, body in _blocks(text, _CANDIDATE_OPENING)]
+    turns = [body for _, body in _blocks(text, _CANDIDATE_OPENING, _CANDIDATE)]
     return turns or ([text] if text else [])
 
 
@@ -45,12 +48,12 @@ def candidate_blocks_loose(document: str | None) -> list[str]:
     text = document or ""
     blocks: list[str] = []
     position = 0
-    while head := _LOOSE_OPENING.search(text, position):
-        end = text.find("\n" + _RULE, head.end())
+    while head := search(_LOOSE_OPENING, _CANDIDATE, text, position):
+        end = text.find(_LINE_OF_RULE, head.end())
         if end < 0:
             break
         blocks.append(text[head.end() : end])
-        position = end + 1 + len(_RULE)
+        position = end + len(_LINE_OF_RULE)
     return blocks
 
 
@@ -65,7 +68,7 @@ def candidate_turns_with_observations(document: str | None) -> tuple[list[str], 
     turns: list[str] = []
     observations: list[str | None] = []
     for label, body in _blocks(text, _ANY_OPENING):
-        if label.startswith("CANDIDATE OUTPUT"):
+        if label.startswith(_CANDIDATE):
             turns.append(body)
             observations.append(None)
         elif label.startswith("ENVIRONMENT OBSERVATION") and turns and observations[-1] is None:

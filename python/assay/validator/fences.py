@@ -4,6 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from assay.validator.searching import search
+
 FENCE = "```"
 
 # Any case, blanks after the tag: what the submission rule and the later loop checks read.
@@ -25,12 +27,12 @@ def collapse_space(text: str | None) -> str:
 
 
 def fenced_blocks(text: str, opening: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Yield (start, body) of every block from a match of `opening` to the next three backticks.
+    """Yield (start, body) of every block from a match of `opening`, which begins with a fence, to the next fence.
 
     A block without an end ends the search: had a later block an end, this one would have it too.
     """
     position = 0
-    while head := opening.search(text, position):
+    while head := search(opening, FENCE, text, position):
         end = text.find(FENCE, head.end())
         if end < 0:
             return

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from assay.validator.documents import candidate_turns, candidate_turns_with_observations
@@ -58,18 +59,39 @@ def commands_of_turns(
     With observations (index for index) loop-v3 does not count a turn that repeats exactly the commands of
     the turn before when that one was left unanswered; the other versions ignore observations.
     """
+    return _counted(turns, [commands_of_turn(turn, variant) for turn in turns], observations if variant == "v3" else ())
+
+
+def commands_by_variant(
+    turns: Sequence[str | None], observations: Sequence[str | None]
+) -> dict[LoopVariant, list[str]]:
+    """Return what `commands_of_turns` returns for every version; the action blocks are looked for once."""
+    blocks = [commands_of_turn(turn, "v2") for turn in turns]
+    without_submissions = [
+        [command for command in commands if not begins_with_submission(command)] for commands in blocks
+    ]
+    return {
+        "v1": commands_of_turns(turns, "v1"),
+        "v2": list(chain.from_iterable(blocks)),
+        "v3": _counted(turns, without_submissions, observations),
+    }
+
+
+def _counted(
+    turns: Sequence[str | None], commands_by_turn: Sequence[list[str]], observations: Sequence[str | None] | None
+) -> list[str]:
     counted: list[str] = []
     previous: list[str] = []
-    previous_unanswered = False
-    for index, turn in enumerate(turns):
-        commands = commands_of_turn(turn, variant)
-        if not (previous_unanswered and commands and commands == previous):
+    for index, commands in enumerate(commands_by_turn):
+        is_repeated = bool(commands) and commands == previous
+        if not (is_repeated and _was_unanswered(index - 1, turns, observations or ())):
             counted += commands
         previous = commands
-        if variant == "v3" and observations is not None:
-            observation = observations[index] if index < len(observations) else None
-            previous_unanswered = bool(commands) and unanswered(first_bash_command(turn, "v5a"), observation)
     return counted
+
+
+def _was_unanswered(index: int, turns: Sequence[str | None], observations: Sequence[str | None]) -> bool:
+    return index < len(observations) and unanswered(first_bash_command(turns[index], "v5a"), observations[index])
 
 
 def duplicate_ratio(commands: Sequence[str]) -> float:

@@ -17,15 +17,15 @@ _SWE_AGENT_PREFIX = "OBSERVATION:"
 _RETURNCODE_PREFIX = "<returncode>"
 NO_OUTPUT_SENTENCE = "Your command ran successfully and did not produce any output."
 
-# One pattern each, and each begins with a character without case: that is what a search can skip to.
-_SCAFFOLD_TRUNCATIONS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"<(?:warning|output_head|response clipped)>",
-        r" (?<=output )of your last command was too long",
-        re.escape("[... Observation truncated due to length ...]"),
-    )
+_SCAFFOLD_TRUNCATIONS = (
+    "<warning>",
+    "<output_head>",
+    "<response clipped>",
+    "output of your last command was too long",
+    "[... observation truncated due to length ...]",
 )
+# The other characters that equal a letter of a to z where a search ignores case.
+_LETTERS_IN_DISGUISE = {"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"}
 
 
 def _trailer(command_ends: str) -> re.Pattern[str]:
@@ -132,7 +132,11 @@ def has_content(
 
 def is_scaffold_truncated(observation: str | None) -> bool:
     """Say whether the scaffold cut this observation short (in any case)."""
-    return any(pattern.search(observation or "") for pattern in _SCAFFOLD_TRUNCATIONS)
+    text = observation or ""
+    for character, letter in _LETTERS_IN_DISGUISE.items():
+        text = text.replace(character, letter)
+    lowered = text.lower()
+    return any(shape in lowered for shape in _SCAFFOLD_TRUNCATIONS)
 
 
 def wrap(body: str, observation_format: ObservationFormat, returncode: int = 0) -> str:

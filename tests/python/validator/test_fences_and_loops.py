@@ -5,6 +5,8 @@ from collections import Counter
 import pytest
 from assay.validator.fences import action_block_spans, collapse_space, first_bash_block, first_tagged_block
 from assay.validator.loops import (
+    LoopVariant,
+    commands_by_variant,
     commands_of_turn,
     commands_of_turns,
     duplicate_ratio,
@@ -142,6 +144,21 @@ def test_an_unanswered_command_may_be_asked_again_in_the_third_version() -> None
 def test_prose_between_two_equal_turns_moves_the_comparison_on() -> None:
     turns = [fenced("cat a"), "prose", fenced("cat a")]
     assert len(commands_of_turns(turns, "v3", ["", "", ""])) == 2
+
+
+def test_all_versions_at_once_count_what_each_counts_alone() -> None:
+    generator = random.Random(3)
+    turns = [fenced("cat a"), fenced("echo SUBMIT_TASK_00FF00FF", "cat a"), fenced(), "<bash>cat a</bash>", None]
+    seen = ["", "cat a", "THOUGHT: next", "an answer", None]
+    variants: tuple[LoopVariant, ...] = ("v1", "v2", "v3")
+    skipped = 0
+    for _ in range(500):
+        side = generator.choices(turns, k=8)
+        observations = generator.choices(seen, k=generator.choice([3, 8]))
+        counted = commands_by_variant(side, observations)
+        assert counted == {variant: commands_of_turns(side, variant, observations) for variant in variants}
+        skipped += len(commands_of_turns(side, "v3")) > len(counted["v3"])
+    assert skipped > 50
 
 
 def test_a_document_is_judged_by_its_candidate_blocks() -> None:

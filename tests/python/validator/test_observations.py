@@ -1,5 +1,6 @@
 import random
 import re
+import sys
 
 import pytest
 from assay.validator.observations import (
@@ -131,6 +132,22 @@ def test_the_three_formats_ask_for_different_shapes() -> None:
 def test_scaffold_truncation_ignores_case(mark: str) -> None:
     assert is_scaffold_truncated(f"a{mark}b")
     assert not is_scaffold_truncated(f"a{mark[1:]}b")
+
+
+def test_a_character_that_equals_a_letter_where_case_is_ignored_is_read_as_that_letter() -> None:
+    letter = re.compile("[a-z]", re.IGNORECASE)
+    disguised = [character for character in map(chr, range(128, sys.maxunicode + 1)) if letter.fullmatch(character)]
+    assert len(disguised) == 4
+    for shape in (
+        "<response clipped>",
+        "[... observation truncated due to length ...]",
+        "output of your last command was too long",
+    ):
+        pattern = re.compile(re.escape(shape), re.IGNORECASE)
+        for place in range(len(shape)):
+            for character in disguised:
+                text = "\u4e00" + shape[:place] + character + shape[place + 1 :]
+                assert is_scaffold_truncated(text) == bool(pattern.search(text))
 
 
 def test_numbers_alone_or_the_no_output_sentence_are_silence() -> None:
