@@ -45,7 +45,9 @@ squares as (
         by_sample.dimension,
         by_sample.value,
         {{ exact_sum('power(by_sample.n_earning - totals.earn_rate * by_sample.n_turns, 2)') }} as earning_squares,
-        {{ exact_sum('power(by_sample.credit - totals.mean_credit * by_sample.n_turns, 2)') }} as credit_squares
+        -- The square of a sample's credit has no bound that `exact_sum` could rely on.
+        fsum(power(by_sample.credit - totals.mean_credit * by_sample.n_turns, 2) order by by_sample.sample_id)
+            as credit_squares
     from by_sample
     inner join totals
         on

@@ -1,5 +1,5 @@
-{#- Published weights go up to 2; sums of weights up to here, and of their squares, stay within `exact_sum`. -#}
-{%- set largest_weight = 1000 -%}
+{#- Published weights go up to 2; no number of rows makes sums of weights up to here leave the range of `exact_sum`. -#}
+{%- set largest_weight = 1000000 -%}
 with questions as (
 
     select * from {{ ref('stg_sn97__questions') }}

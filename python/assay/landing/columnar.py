@@ -130,8 +130,8 @@ class Taken:
     def _present(self, values: Sequence[Any]) -> list[Any]:
         n_missing = sum(map(is_, values, repeat(UNSET)))
         self.n_keys += len(values) - n_missing
-        if n_missing == len(values):
-            return [None] * len(values)
+        if n_missing == len(values):  # the usual case of a key of another era
+            return [None] * n_missing
         return [None if value is UNSET else value for value in values] if n_missing else list(values)
 
     def columns(self, fields: Mapping[str, list[Any]], kinds: Mapping[str, str]) -> list[pa.Array]:

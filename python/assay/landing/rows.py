@@ -244,11 +244,9 @@ def repeated(text: str, n_rows: int) -> pa.Array:
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:
-    # Whole numbers may be written with a point, and others without.
     if column.type == "double" and int in map(type, values):
+        # Arrow takes whole numbers up to 2^53 alone for doubles; the other way round it takes all that were checked.
         values = [None if value is None else float(value) for value in values]
-    elif column.type in _RANGES and float in map(type, values):
-        values = [int(value) if type(value) is float else value for value in values]
     return pa.array(values, ARROW_TYPES[column.type])
 
 

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
       | \n""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_SEPARATOR = re.compile(r"\|\||&&|\||;|\n")
+_SEPARATOR = re.compile(r"\|\||&&|\|&?|;|\n")
 _LEADING_COMMENTS = re.compile(r"(?:[ \t]*#[^\n]*(?:\n|$)|[ \t]*\n)+")
 _LEADING_CD = re.compile(r"\s*cd[ \t]+(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s;&|'\"]+)[ \t]*&&\s*")
 _HIDDEN = "_"
@@ -54,13 +54,13 @@ def visible(command: str) -> str:
 
 
 def stages(command: str) -> Stages:
-    """Split off the first simple command, up to the first `|`, `||`, `&&`, `;` or line end that is code."""
+    """Split off the first simple command, up to the first `|`, `|&`, `||`, `&&`, `;` or line end that is code."""
     shown = without_here_document_lines(command)
     first = _SEPARATOR.search(shown)
     if first is None:
         return Stages(command.strip(), "")
     second = ""
-    if first.group() == "|":
+    if first.group() in ("|", "|&"):
         following = _SEPARATOR.search(shown, first.end())
         second = command[first.end() : following.start() if following else len(command)].strip()
     return Stages(command[: first.start()].strip(), second)

@@ -46,9 +46,11 @@ def commands_of_turn(text: str | None, variant: LoopVariant) -> list[str]:
     if variant == "v1":
         return [collapse_space(body) for _, body in fenced_blocks(text or "", _V1_OPENING)]
     commands = [collapse_space(body) for _, _, body in action_block_spans(text)]
-    if variant == "v3":
-        return [command for command in commands if not begins_with_submission(command)]
-    return commands
+    return _without_submissions(commands) if variant == "v3" else commands
+
+
+def _without_submissions(commands: list[str]) -> list[str]:
+    return [command for command in commands if not begins_with_submission(command)]
 
 
 def commands_of_turns(
@@ -59,7 +61,8 @@ def commands_of_turns(
     With observations (index for index) loop-v3 does not count a turn that repeats exactly the commands of
     the turn before when that one was left unanswered; the other versions ignore observations.
     """
-    return _counted(turns, [commands_of_turn(turn, variant) for turn in turns], observations if variant == "v3" else ())
+    seen = observations or () if variant == "v3" else ()
+    return _counted(turns, [commands_of_turn(turn, variant) for turn in turns], seen)
 
 
 def commands_by_variant(
@@ -67,24 +70,21 @@ def commands_by_variant(
 ) -> dict[LoopVariant, list[str]]:
     """Return what `commands_of_turns` returns for every version; the action blocks are looked for once."""
     blocks = [commands_of_turn(turn, "v2") for turn in turns]
-    without_submissions = [
-        [command for command in commands if not begins_with_submission(command)] for commands in blocks
-    ]
     return {
         "v1": commands_of_turns(turns, "v1"),
         "v2": list(chain.from_iterable(blocks)),
-        "v3": _counted(turns, without_submissions, observations),
+        "v3": _counted(turns, list(map(_without_submissions, blocks)), observations),
     }
 
 
 def _counted(
-    turns: Sequence[str | None], commands_by_turn: Sequence[list[str]], observations: Sequence[str | None] | None
+    turns: Sequence[str | None], commands_by_turn: Sequence[list[str]], observations: Sequence[str | None]
 ) -> list[str]:
     counted: list[str] = []
     previous: list[str] = []
     for index, commands in enumerate(commands_by_turn):
         is_repeated = bool(commands) and commands == previous
-        if not (is_repeated and _was_unanswered(index - 1, turns, observations or ())):
+        if not (is_repeated and _was_unanswered(index - 1, turns, observations)):
             counted += commands
         previous = commands
     return counted

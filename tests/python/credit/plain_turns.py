@@ -145,13 +145,13 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
 
 
 def executed_command(text: str) -> str | None:
-    """Find what the harness runs: the first bash or sh block, else the first bare one (definition: executed command).
+    """Find what the harness runs: the first bash or sh block, else the first bare one.
 
-    A block of white space alone is no command.
+    Definition: executed command. An empty block is an empty command.
     """
     blocks = fenced_blocks(text)
     bodies = [body for tag, body in blocks if tag in ("bash", "sh")] or [body for tag, body in blocks if tag == ""]
-    return (bodies[0].strip() or None) if bodies else None
+    return bodies[0].strip() if bodies else None
 
 
 def count_bash_blocks(text: str) -> int:
@@ -167,17 +167,17 @@ def think_state(text: str) -> str:
     """Name the state of the think tags outside fences (contract: sn97, b.3; definition: unclosed think).
 
     `unclosed` has an opening tag without a closing one after it, `nested` an opening tag inside an open thought,
-    `close_only` no opening tag at all.
+    `close_only` a closing tag that nothing opened.
     """
     is_closing = [match[1] == "/" for match in THINK_TAG.finditer(FENCED.sub(" ", text))]
     if not is_closing:
         return "none"
-    if all(is_closing):
-        return "close_only"
     if not is_closing[-1]:
         return "unclosed"
-    is_nested = any(not first and not second for first, second in pairwise(is_closing))
-    return "nested" if is_nested else "closed"
+    if any(not first and not second for first, second in pairwise(is_closing)):
+        return "nested"
+    is_orphan = is_closing[0] or any(first and second for first, second in pairwise(is_closing))
+    return "close_only" if is_orphan else "closed"
 
 
 CANONICAL_MARKER = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -216,7 +216,7 @@ LEADING_CD = re.compile(r"""\A\s*cd[ \t]+(?:"[^"\n]*"|'[^'\n]*'|[^\s;|&"']+)[ \t
 SHELL_PIECE = re.compile(
     r"""
       (?P<escape>    \\. )
-    | (?P<quoted>    '[^']*(?:'|\Z) | "(?:\\.|[^"\\])*(?:"|\Z) )
+    | (?P<quoted>    '[^']*' | "(?:\\.|[^"\\])*" )
     | (?P<comment>   (?<![^\s;|&(])\#[^\n]* )
     | (?P<string>    <<< )
     | (?P<here>      <<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]+'|"[^"\n]+"|\\?[\w.]+) )
@@ -665,7 +665,8 @@ def add_credit(rows: list[dict[str, Any]], credits: list[TurnCredit]) -> None:
 def add_history(rows: list[dict[str, Any]]) -> None:
     """Add what a turn owes to those before it (definitions: follows a failure, recovery, repeat, escape).
 
-    A turn without a command equals no other: it ends a run of equal commands, leaves it, and is never a repeat.
+    A turn without a command, or with an empty one, equals no other: it ends a run of equal commands, leaves it, and is
+    never a repeat.
     """
     seen: set[str] = set()
     previous_command: str | None = None
@@ -673,7 +674,7 @@ def add_history(rows: list[dict[str, Any]]) -> None:
     failures = 0
     repeats = 0
     for row in rows:
-        command = None if row["command"] is None else collapse(row["command"])
+        command = collapse(row["command"] or "") or None
         earns = row["credit_split"] > 0
         leaves_repeats = repeats >= 2 and command != previous_command
         row["is_repeat"] = command in seen

@@ -281,7 +281,8 @@ def both_ways(tree: Tree, name: str) -> tuple[Any, ...]:
     assert artifact.kind is not None and artifact.kind.extract_columns is not None
     line_by_line = dataclasses.replace(artifact, kind=dataclasses.replace(artifact.kind, extract_columns=None))
     at_once = landed(artifact, tree.folder / "at_once")
-    assert at_once == landed(line_by_line, tree.folder / "line_by_line")
+    # As written, since 0.0 and -0.0 are equal.
+    assert repr(at_once) == repr(landed(line_by_line, tree.folder / "line_by_line"))
     return at_once
 
 

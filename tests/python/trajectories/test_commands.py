@@ -136,6 +136,7 @@ def test_the_users_narrower_scheme_calls_a_here_document_written_with_cat_a_cat(
 
 def test_the_second_stage_of_a_pipe_is_kept(kinds: CommandKinds) -> None:
     assert kinds.classify("cat a.py | sed -n 1,5p | head", False).second_stage == "sed"
+    assert kinds.classify("pytest |& tail -5", False).second_stage == "tail"
     assert kinds.classify("cat a.py || true", False).second_stage is None
     assert kinds.classify("echo 'a | b'", False).second_stage is None
 

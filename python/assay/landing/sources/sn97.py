@@ -116,13 +116,13 @@ def _generated_samples(
         messages: [
             numbers.take(owners), repeated(run, len(turns)), sample_ids.take(owners),
             pa.array([side for _, side in _SIDE_MESSAGES]).take(pa.array(owner_side[order])),
-            pa.array(message_index[order]), role, content, *flags, pa.nulls(len(turns), pa.string()),
+            pa.array(message_index[order]), role, content, *flags, _nothing(len(turns)),
         ],
         samples: [
             numbers, repeated(run, len(lines)), batch["eval_run_id"], sample_ids,
             *(batch[field] for field in _SAMPLE_FIELDS),
             *(side.value_lengths().cast(pa.int64()) for side in sides),
-            pa.array([len(line.data) for line in lines], pa.int64()), pa.nulls(len(lines), pa.string()),
+            pa.array([len(line.data) for line in lines], pa.int64()), _nothing(len(lines)),
         ],
     }  # fmt: skip
 
