@@ -21,6 +21,7 @@ from assay.errors import AssayError
 CONFIDENCE = 0.95
 POWER = 0.8
 _DRAWS_AT_A_TIME = 2_000_000
+_TOO_MANY = 10**15
 
 Doubles = npt.NDArray[np.float64]
 
@@ -61,11 +62,11 @@ def paired_margin(
 
     `required` is the margin a challenger needs (null: not known, then both probabilities are null). `p_beats` is the
     share of bootstrap means that reach it, `p_wins` that of `wins_needed` independent runs like this one all reaching
-    it. The draws follow from `seed_text` alone. Raises `AssayError` for a score that is not finite.
+    it. The draws follow from `seed_text` alone. Raises `AssayError` for a score that is not between 0 and 1.
     """
     for pair in pairs:
-        if not (math.isfinite(pair.king) and math.isfinite(pair.challenger)):
-            raise AssayError(f"sample {pair.sample} has a score that is not a finite number")
+        if not (0 <= pair.king <= 1 and 0 <= pair.challenger <= 1):
+            raise AssayError(f"sample {pair.sample} has a score that is not between 0 and 1")
     ordered = sorted(pairs, key=lambda pair: (pair.instance, pair.sample, pair.king, pair.challenger))
     differences: list[float] = []
     instances: list[str] = []
@@ -141,14 +142,16 @@ def stable_seed(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
-def samples_needed(standard_deviation: float, margin: float, power: float | None = None) -> int:
+def samples_needed(standard_deviation: float, margin: float, power: float | None = None) -> int | None:
     """Samples until a 95 % interval is `margin` wide to each side, or, with a `power`, until a true margin of that size
-    is found so often: ((z_a + z_b) * standard_deviation / margin) ^ 2, rounded up. Raises ValueError unless margin > 0.
+    is found so often: ((z_a + z_b) * standard_deviation / margin) ^ 2, rounded up. Null from `_TOO_MANY` on, which no
+    one will draw and no column holds. Raises ValueError unless margin > 0.
     """
-    if margin <= 0:
+    if not margin > 0:
         raise ValueError("margin must be above 0")
     quantiles = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) + (NormalDist().inv_cdf(power) if power else 0.0)
-    return math.ceil((quantiles * standard_deviation / margin) ** 2)
+    root = quantiles * standard_deviation / margin
+    return math.ceil(root**2) if root < math.sqrt(_TOO_MANY) else None
 
 
 MARGINS = pa.schema(

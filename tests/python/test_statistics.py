@@ -86,9 +86,9 @@ def test_equal_samples_have_an_interval_of_no_width_and_a_certain_answer() -> No
     assert (found.p_beats, found.p_wins) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_score_that_is_not_finite_is_refused_by_name(value: float) -> None:
-    with pytest.raises(AssayError, match="sample bad has a score that is not a finite number"):
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.1, 1.1, 1e200])
+def test_a_score_that_is_none_is_refused_by_name(value: float) -> None:
+    with pytest.raises(AssayError, match="sample bad has a score that is not between 0 and 1"):
         paired_margin([pair("good", 0.5, 0.5), pair("bad", value, 0.5)], "run", 0.025, 2, 100)
 
 
@@ -136,8 +136,15 @@ def test_sample_sizes_for_a_margin_of_0_025_are_the_known_ones(
 
 def test_a_hundred_samples_resolve_0_041_and_five_hundred_do_not_yet_suffice_for_0_025() -> None:
     # A per-sample error of 0.207 gives +/- 0.041 on 100 samples: wider than the margin that decides a duel.
-    assert samples_needed(0.207, 0.0406) <= 100 < samples_needed(0.207, 0.0405)
-    assert samples_needed(0.207, 0.025, 0.8) > 500
+    assert (samples_needed(0.207, 0.0406), samples_needed(0.207, 0.0405)) == (100, 101)
+    assert samples_needed(0.207, 0.025, 0.8) == 539
+
+
+@pytest.mark.parametrize("margin", [1e-12, 1e-300, 5e-324])
+def test_a_number_of_samples_that_no_column_holds_is_null(margin: float) -> None:
+    assert samples_needed(0.2, margin) is None
+    assert samples_needed(0.0, margin) == 0
+    assert samples_needed(0.2, 1e-6) == 153658352828
 
 
 def test_a_margin_of_nothing_needs_no_number() -> None:

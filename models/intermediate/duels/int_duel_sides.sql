@@ -109,7 +109,7 @@ by_side as (
     select
         samples.*,
         sides.side,
-        case sides.side when 'king' then samples.king_score else samples.challenger_score end as score,
+        case sides.side when 'king' then samples.king_score else samples.challenger_score end as stated_score,
         case sides.side
             when 'king' then samples.king_amputated_thinking
             else samples.challenger_amputated_thinking
@@ -197,7 +197,8 @@ int_duel_sides as (
         era,
         ruleset_id,
         coalesce(scored, false) as scored,
-        score,
+        -- No rule gives another number: what is none is not compared, averaged or trained on.
+        case when stated_score between 0 and 1 then stated_score end as score,
         text_source,
         n_turns,
         loop_variant,

@@ -104,7 +104,7 @@ sides as (
             when coalesce(n_judges, 0) = 0 then 'no judge record'
             when n_questions = 0 then 'no questions'
             when score_recomputed is null then 'no question was answered'
-            when score is null then 'no stored score'
+            when score is null then 'no stored score between 0 and 1'
             when not scored then 'not scored'
             when era in ('V1', 'V2', 'V3', 'V4') and not was_pruned
                 then 'a gate of the judge may have changed answers: its questions were not pruned'

@@ -52,7 +52,8 @@ measured as (
                 'gate': 'score',
                 'value': sides.score,
                 'unknown_reason': case
-                    when sides.score is null then 'no stored score' else 'the score is not a finite number'
+                    when sides.score is null then 'no stored score between 0 and 1'
+                    else 'the score is not a finite number'
                 end
             },
             {

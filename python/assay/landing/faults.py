@@ -9,6 +9,7 @@ REASONS = {
     "number_out_of_range": "a number does not fit its declared type",
     "wrong_type": "a field does not have its declared type",
     "missing_field": "a field that identifies the record is missing or null",
+    "too_many_answers": "the questions of a line times its judge records are more than any run asks",
     "nested_too_deeply": "the JSON value is nested deeper than the reader goes",
     "line_too_long": "the line is longer than max_line_megabytes",
     "truncated_gzip": "the gzip stream ends early; the whole lines before the cut are kept",

@@ -12,6 +12,7 @@ ODD = "00000000-0000-4000-8000-00000000000a"
 BARE = "00000000-0000-4000-8000-00000000000b"
 MIRROR = "00000000-0000-4000-8000-00000000000c"
 FAILED = "00000000-0000-4000-8000-00000000000d"
+HUGE = "00000000-0000-4000-8000-00000000000e"
 
 
 def sample(number: int) -> str:
@@ -130,6 +131,21 @@ def warehouse(run_dbt: RunDbt, tmp_path_factory: pytest.TempPathFactory) -> Iter
         generated_samples=[generated(FAILED, 1, READS, READS)],
         scoring_results=[scored(1, yes, "CANDIDATE OUTPUT 1 shows it.")],
     )
+    write(
+        root,
+        HUGE,
+        verdict={**verdict(HUGE), "required_win_margin": 1e-12},
+        generated_samples=[generated(HUGE, number, READS, READS) for number in (1, 2, 3, 4)],
+        scoring_results=[
+            scored(1, yes, "CANDIDATE OUTPUT 1 shows it.", king_score=1e200),
+            scored(2, yes, "CANDIDATE OUTPUT 1 shows it.", king_score=-1e308, challenger_score=1e308),
+            scored(3, yes, "CANDIDATE OUTPUT 1 shows it."),
+            scored(
+                4, yes, "", king_score=0.0,
+                judge_results=[judged("previous_king", no, ""), judged("challenger", yes, "")],
+            ),
+        ],
+    )  # fmt: skip
     yield build(run_dbt, folder, root)
 
 
@@ -184,7 +200,7 @@ def test_answers_that_are_all_null_earn_nothing_and_leave_the_score_unknown(ware
     row = side(warehouse, 2)
     assert (row["score"], row["score_recomputed"], row["earned_weight"]) == (None, None, 0.0)
     assert row["score_reason"] == "no question was answered"
-    assert verdicts(warehouse, 2)["score"] == ("unknown", "no stored score")
+    assert verdicts(warehouse, 2)["score"] == ("unknown", "no stored score between 0 and 1")
     (passes,) = rows(
         warehouse,
         f"select passes, n_unknown from gates.credit_mix_sides where eval_run_id = '{ODD}' "
@@ -236,6 +252,18 @@ def test_nan_and_infinity_are_refused_on_the_way_in_and_leave_the_sample_unscore
     row = side(warehouse, number)
     assert (row["scored"], row["score"], row["score_reason"]) == (False, None, "no scoring line")
     assert verdicts(warehouse, number)["score"][0] == "unknown"
+
+
+def test_a_score_that_no_rule_gives_is_none_and_a_margin_of_nearly_nothing_needs_no_number(warehouse: Path) -> None:
+    for number, names in ((1, ["king"]), (2, ["king", "challenger"])):
+        for name in names:
+            row = side(warehouse, number, name, HUGE)
+            assert (row["score"], row["score_recomputed"]) == (None, 1.0)
+            assert row["score_reason"] == "no stored score between 0 and 1"
+            assert verdicts(warehouse, number, name, HUGE)["score"] == ("unknown", "no stored score between 0 and 1")
+    (duel,) = rows(warehouse, f"select * from credit.duels where eval_run_id = '{HUGE}'")
+    assert (duel["n_pairs"], duel["margin_mean"]) == (2, 0.5)
+    assert (duel["n_needed_half_width"], duel["n_needed_power_80"]) == (None, None)
 
 
 def test_a_run_with_a_verdict_and_no_samples_is_a_duel_without_sides(warehouse: Path) -> None:

@@ -368,6 +368,7 @@ JUDGE = b'"sample_id":"a","side":"challenger"'
         b'"sample_id":"a","side":"king"',
         b'"sample_id":"%s","side":"challenger"' % (b"x" * 2001),
         JUDGE + b',"judge_model":"%s"' % (b"x" * 2001),
+        JUDGE + b',"answers":{"%s":"1"}' % (b"x" * 2001),
         JUDGE + b',"newer":null',
         JUDGE + b',"sample_id":"a"',
         JUDGE + b',"provider":null,"provider":null',
@@ -484,6 +485,36 @@ def test_a_refused_line_of_scores_leaves_its_neighbours_their_answers(tree: Tree
     ]
     for table in ("sn97_scoring_results", "sn97_questions", "sn97_judge_results"):
         assert {row["line"] for row in tables[table]} == {1, 3}
+
+
+def test_a_line_makes_no_more_answers_than_its_size_and_repeats_no_long_name(tree: Tree) -> None:
+    def line(sample_id: str, n_questions: int, n_judges: int, **question: str) -> dict[str, Any]:
+        questions = [{"id": f"q_{number}", **question} for number in range(n_questions)]
+        return {"sample_id": sample_id, "questions": questions, "judge_results": [{"side": "challenger"}] * n_judges}
+
+    tree.write_lines(
+        SCORES,
+        line("a", 100, 100),
+        line("b", 101, 100),
+        line("c", 10_001, 0),
+        *(line(name, 1, 1, **{name: "x" * 2001}) for name in ("id", "tag", "requires", "category", "text")),
+        {"sample_id": "d", "judge_results": [{"side": "challenger", "scores": {"x" * 2001: 1}}]},
+    )
+    _, tables = both_ways(tree, SCORES)
+    assert [(row["line"], row["reason"], row["detail"]) for row in tables["quarantine"]] == [
+        (2, "too_many_answers", "101 questions, 100 judge records"),
+        *(
+            (number, "wrong_type", f"{place}: expected an identifier, found a text of 2001 characters")
+            for number, place in (
+                (4, "questions.id"),
+                (5, "questions.tag"),
+                (6, "questions.requires"),
+                (7, "questions.category"),
+                (9, "question id of a judge record"),
+            )
+        ),
+    ]
+    assert [row["line"] for row in tables["sn97_scoring_results"]] == [1, 3, 8]
 
 
 def test_rows_that_columns_gave_are_written_in_slices(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

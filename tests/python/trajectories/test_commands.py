@@ -160,7 +160,11 @@ def test_quotes_and_here_documents_hide_what_looks_like_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["'", '"', "<<E ", "\\", "#", "cd a && ", "> a.", "tee ", "-a ", "```bash\n", "open("]
+    "piece",
+    [
+        *("'", '"', "<<E ", "\\", "#", "cd a && ", "> a.", "tee ", "-a ", "tee -", "tee -a ", "```bash\n"),
+        *("open(", "open(,", "open(, ", "open( ", ")open(,", "<<<<<<< SEARCH\n", ">>>>>>> REPLACE\n"),
+    ],
 )
 def test_a_hostile_command_of_a_hundred_thousand_characters_takes_no_longer_than_a_second(
     kinds: CommandKinds, piece: str

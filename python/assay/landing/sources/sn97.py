@@ -141,6 +141,9 @@ _JUDGE_KNOWN = frozenset(
     "corruption_reason looped loop_reasons loop_commands repeats repeats_held disputed metric_scores "
     "judge_mean".split()
 )
+_QUESTION_IDENTITIES = ("id", "requires", "category", "tag")
+_MOST_ANSWERS = 10_000
+"""Every question meets every judge record of its line; published lines come to some hundreds."""
 _LEGACY_JUDGE_KNOWN = _JUDGE_KNOWN | {"eval_run_id", "sample_id", "order", "sample_score"}
 
 
@@ -161,6 +164,7 @@ def _answers(record: dict[str, Any], side: str, table: str, keys: tuple[Any, ...
     scores = mapping(record, "scores")
     distributions = mapping(record, "distributions")
     question_ids = tuple(dict.fromkeys((*answers, *explanations, *scores, *distributions)))
+    check_identity(max(question_ids, key=len, default=""), "question id of a judge record")
     model = record.get("judge_model")
     check_identity(model, "judge_model")
     shared = (*keys, side, model)
@@ -192,12 +196,16 @@ def _scoring_result(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     run = facts["eval_run_id"]
     sample_id = text(record, "sample_id")
     questions = objects(record, "questions") or []
+    judges = objects(record, "judge_results") or []
+    if len(questions) * len(judges) > _MOST_ANSWERS:
+        raise RefusedError("too_many_answers", f"{len(questions)} questions, {len(judges)} judge records")
     for index, question in enumerate(questions):
+        for field in _QUESTION_IDENTITIES:
+            check_identity(question.get(field), f"questions.{field}")
         rows.emit(
             "sn97_questions", run, sample_id, index, question.get("id"), *pick(question, _QUESTION_FIELDS),
             others(question, _QUESTION_KNOWN),
         )  # fmt: skip
-    judges = objects(record, "judge_results") or []
     for index, judge in enumerate(judges):
         side = _side(judge)
         n_answers = _answers(judge, side, "sn97_answers", (run, sample_id, index), rows)
@@ -279,18 +287,23 @@ def _scoring_results(lines: Sequence[Line], facts: Facts, counts: TextCounts) ->
         fields = taken.fields(_SCORING_RESULT, records)
         questions, asked = elements(fields["questions"])
         judges, judged = elements(fields["judge_results"])
+        n_answers = pc.max(pc.multiply(asked.n_elements, judged.n_elements)).as_py()
         judge_columns, answered, answer_columns = _judge_columns(taken.fields(_JUDGE, judges), taken)
         run_ids = repeated(facts["eval_run_id"], len(records))
         sample_ids = pa.array(fields["sample_id"], pa.string())
         keys = [pa.array([line.number for line in some_lines]), run_ids, sample_ids]
+        question_fields = taken.fields(_QUESTION, questions)
+        names = [pa.array(question_fields[field], pa.string()) for field in _QUESTION_IDENTITIES]
         n_rows = max(len(questions), len(judges), len(answered.owners))
-        if not _are_identities([run_ids, sample_ids, judge_columns[1]], n_rows):
+        if n_answers > _MOST_ANSWERS or not _are_identities(
+            [run_ids, sample_ids, judge_columns[1], answer_columns[0], *names], n_rows
+        ):
             return None
         judge_keys = [*judged.repeat(keys), judged.index]
         return {
             "sn97_questions": [
                 *asked.repeat(keys), asked.index,
-                *taken.columns(taken.fields(_QUESTION, questions), {"id": "text", **_QUESTION_KINDS}),
+                *taken.columns(question_fields, {"id": "text", **_QUESTION_KINDS}),
                 _nothing(len(questions)),
             ],
             "sn97_judge_results": [*judge_keys, *judge_columns, answered.n_elements, _nothing(len(judges))],
@@ -313,7 +326,7 @@ def _legacy_judge_results(lines: Sequence[Line], facts: Facts, counts: TextCount
         run_ids = repeated(facts["eval_run_id"], len(records))
         sample_ids = pa.array(fields["sample_id"], pa.string())
         keys = [pa.array([line.number for line in some_lines]), run_ids]
-        if not _are_identities([run_ids, sample_ids, judge_columns[1]], len(answered.owners)):
+        if not _are_identities([run_ids, sample_ids, judge_columns[1], answer_columns[0]], len(answered.owners)):
             return None
         stated, *order_and_score = taken.columns(fields, _LEGACY_KINDS)
         return {
