@@ -65,7 +65,9 @@ duels as (
         runs.king_model = runs.challenger_model as is_same_model,
         runs.score_king,
         runs.score_challenger,
-        runs.score_challenger - runs.score_king as margin,
+        case
+            when isfinite(runs.score_challenger - runs.score_king) then runs.score_challenger - runs.score_king
+        end as margin,
         coalesce(runs.required_win_margin, rulesets.margin) as required_margin,
         runs.challenger_won,
         runs.state,

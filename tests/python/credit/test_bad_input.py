@@ -134,7 +134,9 @@ def warehouse(run_dbt: RunDbt, tmp_path_factory: pytest.TempPathFactory) -> Iter
     write(
         root,
         HUGE,
-        verdict={**verdict(HUGE), "required_win_margin": 1e-12},
+        verdict={
+            **verdict(HUGE), "required_win_margin": 1e-12, "score_king": -1.7e308, "score_challenger": 1.7e308,
+        },
         generated_samples=[generated(HUGE, number, READS, READS) for number in (1, 2, 3, 4)],
         scoring_results=[
             scored(1, yes, "CANDIDATE OUTPUT 1 shows it.", king_score=1e200),
@@ -262,7 +264,7 @@ def test_a_score_that_no_rule_gives_is_none_and_a_margin_of_nearly_nothing_needs
             assert row["score_reason"] == "no stored score between 0 and 1"
             assert verdicts(warehouse, number, name, HUGE)["score"] == ("unknown", "no stored score between 0 and 1")
     (duel,) = rows(warehouse, f"select * from credit.duels where eval_run_id = '{HUGE}'")
-    assert (duel["n_pairs"], duel["margin_mean"]) == (2, 0.5)
+    assert (duel["margin"], duel["n_pairs"], duel["margin_mean"]) == (None, 2, 0.5)
     assert (duel["n_needed_half_width"], duel["n_needed_power_80"]) == (None, None)
 
 
