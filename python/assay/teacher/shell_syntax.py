@@ -26,14 +26,15 @@ _RESERVED = frozenset(
     "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split()
 )
 # A word of letters, quotes without expansions, plain variables and single escapes; one place where each may begin.
+# Atomic groups: Python before 3.11.5 matches possessive repeats of a group wrongly.
 _PIECE = (
     r"""[A-Za-z0-9_./=:,@%+^*?~\[\]{}\x80-\U0010FFFF-]"""
     r"""|'[^'\0]*'"""
-    r"""|"(?:[^"\\$`!\0]|\$[A-Za-z_][A-Za-z0-9_]*|\\[^\0])*+" """.strip()
+    r"""|"(?>(?:[^"\\$`!\0]|\$[A-Za-z_][A-Za-z0-9_]*|\\[^\0])*)" """.strip()
     + r"""|\$[A-Za-z_][A-Za-z0-9_]*"""
     + r"""|\\[^\n\0]"""
 )
-_WORD = rf"(?:{_PIECE})++"
+_WORD = rf"(?>(?:{_PIECE})+)"
 _REDIRECTION = r"(?:[0-9]?>&[0-9]|[0-9]?>>?|<)"
 _TOKEN = re.compile(rf"[ \t]*+(?:({_REDIRECTION})|(&&|\|\||[|;\n])|({_WORD}))[ \t]*+")
 # A name with a bracket may begin an element of an array, which has a grammar of its own.
