@@ -144,8 +144,8 @@ def stable_seed(text: str) -> int:
 
 def samples_needed(standard_deviation: float, margin: float, power: float | None = None) -> int | None:
     """Samples until a 95 % interval is `margin` wide to each side, or, with a `power`, until a true margin of that size
-    is found so often: ((z_a + z_b) * standard_deviation / margin) ^ 2, rounded up. Null from `_TOO_MANY` on, which no
-    one will draw and no column holds. Raises ValueError unless margin > 0.
+    is found so often: ((z_a + z_b) * standard_deviation / margin) ^ 2, rounded up. Null from `_TOO_MANY` on: a margin
+    that asks for so many is no margin. Raises ValueError unless margin > 0.
     """
     if not margin > 0:
         raise ValueError("margin must be above 0")

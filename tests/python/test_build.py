@@ -107,6 +107,12 @@ def test_a_file_that_is_no_warehouse_is_refused_and_left_as_it_was(
     assert "Traceback" not in built.stdout + built.stderr
 
 
+@pytest.fixture
+def warehouse(sample_warehouse: Path, tmp_path: Path) -> Path:
+    """A copy of the sample's warehouse that a test may change."""
+    return Path(shutil.copyfile(sample_warehouse, tmp_path / "warehouse.duckdb"))
+
+
 @pytest.mark.parametrize(
     ("model", "schema", "variables"),
     [
@@ -116,10 +122,8 @@ def test_a_file_that_is_no_warehouse_is_refused_and_left_as_it_was(
     ],
 )
 def test_a_model_that_fails_leaves_what_it_would_have_replaced(
-    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path, model: str, schema: str, variables: str
+    run_dbt: RunDbt, warehouse: Path, model: str, schema: str, variables: str
 ) -> None:
-    warehouse = tmp_path / "warehouse.duckdb"
-    shutil.copyfile(sample_warehouse, warehouse)
     with duckdb.connect(str(warehouse)) as connection:
         before = connection.sql(f"select * from {schema}.{model} order by all").fetchall()
         if variables == "{}":
@@ -139,11 +143,7 @@ def test_a_model_that_fails_leaves_what_it_would_have_replaced(
         assert len(left.fetchall()) <= 1  # what the failed Python model wrote is replaced by the next run
 
 
-def test_a_table_takes_the_place_of_a_view_and_the_other_way_round(
-    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
-) -> None:
-    warehouse = tmp_path / "warehouse.duckdb"
-    shutil.copyfile(sample_warehouse, warehouse)
+def test_a_table_takes_the_place_of_a_view_and_the_other_way_round(run_dbt: RunDbt, warehouse: Path) -> None:
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("drop table mixes.mix_pairs; create view mixes.mix_pairs as select 1 as one")
         connection.execute("drop view staging.stg_sn97__requests; create table staging.stg_sn97__requests (one int)")
@@ -159,11 +159,7 @@ def test_a_table_takes_the_place_of_a_view_and_the_other_way_round(
     assert kinds == [("int_duel_margins", "BASE TABLE"), ("mix_pairs", "BASE TABLE"), ("stg_sn97__requests", "VIEW")]
 
 
-def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(
-    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
-) -> None:
-    warehouse = tmp_path / "warehouse.duckdb"
-    shutil.copyfile(sample_warehouse, warehouse)
+def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(run_dbt: RunDbt, warehouse: Path, tmp_path: Path) -> None:
     for _ in range(2):
         built = run_dbt("run", "--select", "artifacts", raw_root=tmp_path / "nowhere", warehouse=warehouse)
         assert built.returncode == 1, built.stdout
@@ -172,11 +168,7 @@ def test_a_step_with_a_fault_leaves_the_table_of_its_last_run(
         assert connection.sql("select count(*) from staging.artifacts").fetchall()[0][0] > 100
 
 
-def test_a_warehouse_of_an_older_version_builds_a_model_alone(
-    run_dbt: RunDbt, sample_warehouse: Path, tmp_path: Path
-) -> None:
-    warehouse = tmp_path / "warehouse.duckdb"
-    shutil.copyfile(sample_warehouse, warehouse)
+def test_a_warehouse_of_an_older_version_builds_a_model_alone(run_dbt: RunDbt, warehouse: Path) -> None:
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("drop view landing.strangers; drop table landing.faults")
     built = run_dbt("run", "--select", "mix_pairs", warehouse=warehouse)

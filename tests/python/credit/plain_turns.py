@@ -7,7 +7,7 @@ Only runs of era V4 are read (contract: sn97, version labels): their generated s
 the judged documents, and every scored line has its messages. Runs of other eras give no rows. The default rules are
 meant: strict citations, schemes `behaviour` and `first_word` of command kinds.
 
-    python tests/python/credit/plain_turns.py RAW [--json FILE]
+    python tests/python/credit/plain_turns.py RAW
 """
 
 from __future__ import annotations
@@ -777,19 +777,14 @@ def plain_turns(raw: Path) -> list[tuple[Any, ...]]:
 
 
 def main() -> None:
-    """Print the number of turns and the sum of their credit, and write the rows where a file is named."""
+    """Print the number of turns and the sum of their credit."""
     parser = argparse.ArgumentParser(description="Compute the duel turn table straight from the raw files.")
     parser.add_argument("raw", type=Path, metavar="RAW", help="the raw tree")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="file to write the rows to, as JSON lines")
     arguments = parser.parse_args()
 
     table = plain_turns(arguments.raw)
     credit = math.fsum(row[COLUMNS.index("credit_split")] for row in table)
     print(f"{len(table)} turns, credit_split {credit:.9f}")
-    if arguments.json:
-        with arguments.json.open("w", encoding="utf-8") as file:
-            for row in table:
-                file.write(json.dumps(dict(zip(COLUMNS, row, strict=True)), ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,7 @@ def test_the_fast_check_never_says_yes_where_bash_says_no() -> None:
         command = "".join(generator.choice(PIECES) + generator.choice(["", " ", " "]) for _ in range(length))
         if plainly_valid(command):
             accepted += 1
-            # A machine that stands still for a while is no answer.
-            assert parses(BASH, command, seconds=600).valid is True, command
+            assert parses(BASH, command).valid is True, command
     assert accepted > 100
 
 
