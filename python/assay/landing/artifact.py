@@ -13,7 +13,7 @@ from assay.landing.faults import RefusedError
 from assay.landing.json_text import TextCounts, clean, decode, parse_object
 from assay.landing.kinds import Facts, Kind
 from assay.landing.lines import ByteSource, Line, LineReader, read_document
-from assay.landing.rows import FLUSH_BYTES, FLUSH_LINES, Rows
+from assay.landing.rows import Rows
 from assay.landing.safetensors_header import read_header
 from assay.landing.sources.conversations import READ_COLUMNS
 from assay.landing.sources.sn120 import TURN_INDEX_FIELDS
@@ -97,31 +97,9 @@ def _artifact_row(
 
 def _json_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
     reader = LineReader(source, max_line_bytes)
-    extract_columns = artifact.kind.extract_columns if artifact.kind else None
-    for lines in _gathered(reader) if extract_columns else ([line] for line in reader):
-        columns = None
-        if extract_columns and not lines[0].fault:
-            columns = extract_columns(lines, artifact.facts, rows.counts)
-        if columns is not None:
-            rows.take_columns(columns)
-            continue
-        for line in lines:
-            rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))  # noqa: B023
-    return reader.n_lines, reader.n_blank_lines
-
-
-def _gathered(reader: LineReader) -> Iterator[list[Line]]:
-    """As many lines as make a row group; a faulty one ends the row group before it and is alone."""
-    lines: list[Line] = []
-    n_bytes = 0
     for line in reader:
-        if lines and (line.fault or lines[0].fault or n_bytes >= FLUSH_BYTES or len(lines) >= FLUSH_LINES):
-            yield lines
-            lines, n_bytes = [], 0
-        lines.append(line)
-        n_bytes += len(line.data)
-    if lines:
-        yield lines
+        rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))  # noqa: B023
+    return reader.n_lines, reader.n_blank_lines
 
 
 def _text_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:

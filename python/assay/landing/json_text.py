@@ -124,7 +124,7 @@ def dump(value: Any) -> str | None:
     try:
         return _ENCODER.encode(value)
     except (TypeError, ValueError):
-        # Only a value of a columnar file can be no JSON: a date, bytes, NaN.
+        # Only a value of a parquet file can be no JSON: a date, bytes, NaN.
         raise RefusedError("wrong_type", "a value that JSON cannot hold") from None
 
 

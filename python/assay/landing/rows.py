@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,6 @@ time and in bytes, than its rows."""
 EXCERPT_CHARACTERS = 200
 DETAIL_CHARACTERS = 300
 QUARANTINE_TABLE = "quarantine"
-
-Columns = Mapping[str, Sequence[pa.Array]]
-"""Rows of whole lines: the table's columns after `artifact_id`, in order, by table."""
 
 # Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost.
 _LONG_TEXT = frozenset(
@@ -118,15 +115,6 @@ class Rows:
             for name, length in before.items():
                 del self._rows[name][length:]
             self.refuse(line, fault)
-
-    def take_columns(self, columns: Columns) -> None:
-        """Write the rows of lines of which none is refused, after those taken before."""
-        self.flush()
-        for name, arrays in columns.items():
-            for start in range(0, len(arrays[0]), SLICE_ROWS):
-                part = [array.slice(start, SLICE_ROWS) for array in arrays]
-                self._writers[name].write(_with_artifact_id(TABLES[name], self.artifact_id, part))
-        self.n_rows += len(columns[self.primary][0])
 
     def flush(self) -> None:
         """Check and write what has been gathered."""
@@ -231,16 +219,8 @@ def _table_writer(table: Table, folder: Path, file_stem: str) -> _Writer:
 
 def _batch(table: Table, artifact_id: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     columns = zip(table.columns[1:], zip(*rows, strict=True), strict=True)
-    return _with_artifact_id(table, artifact_id, [_array(column, values) for column, values in columns])
-
-
-def _with_artifact_id(table: Table, artifact_id: str, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
-    return pa.record_batch([repeated(artifact_id, len(arrays[0])), *arrays], schema=table.schema)
-
-
-def repeated(text: str, n_rows: int) -> pa.Array:
-    """A column of one text."""
-    return pa.repeat(pa.scalar(text, pa.string()), n_rows)
+    keys = pa.repeat(pa.scalar(artifact_id, pa.string()), len(rows))
+    return pa.record_batch([keys, *(_array(column, values) for column, values in columns)], schema=table.schema)
 
 
 def _array(column: Column, values: Sequence[Any]) -> pa.Array:

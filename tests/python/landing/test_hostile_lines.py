@@ -513,6 +513,73 @@ def test_many_rows_of_one_line_are_written_in_slices_and_in_order(tree: Tree) ->
     assert tree.values("sn97_generated_samples", "n_challenger_messages") == [n]
 
 
+def test_a_faulty_line_stands_between_its_neighbours(tree: Tree) -> None:
+    long = b'{"sample_id": "long", "prompt": "%s"}' % (b"x" * (1 << 20))
+    tree.write_lines(SAMPLES, {"sample_id": "a"}, long, {"sample_id": "b"}, b"", {"sample_id": "c"})
+    tree.land(max_line_megabytes=1)
+    assert tree.values("sn97_generated_samples", "line", "sample_id") == [(1, "a"), (3, "b"), (5, "c")]
+    assert tree.values("quarantine", "line", "reason") == [(2, "line_too_long")]
+    assert tree.artifact(SAMPLES)["n_blank_lines"] == 1
+
+
+def test_a_refused_line_of_scores_leaves_its_neighbours_their_answers(tree: Tree) -> None:
+    def line(sample_id: str, **fields: Any) -> dict[str, Any]:
+        said = judge(answers={"q_01": "1", "q_02": None}, explanations={"q_02": "e"}, **fields)
+        return score(sample_id, questions=[{"id": "q_01"}], judge_results=[said, said])
+
+    tree.write_lines(SCORES, line("a"), line("b", scores={"q_02": "2"}), line("c", repeats=1.0))
+    tree.land()
+    assert tree.values("quarantine", "line", "detail") == [(2, "answers.score: expected double, found text")]
+    assert tree.values("sn97_answers", "line", "judge_index", "question_id", "answer") == [
+        (line, judge_index, question, answer)
+        for line in (1, 3)
+        for judge_index in (0, 1)
+        for question, answer in (("q_01", '"1"'), ("q_02", "null"))
+    ]
+    for table in ("sn97_scoring_results", "sn97_questions", "sn97_judge_results"):
+        assert set(tree.values(table, "line")) == {1, 3}
+
+
+def test_a_line_makes_no_more_answers_than_its_size_and_repeats_no_long_name(tree: Tree) -> None:
+    def line(sample_id: str, n_questions: int, n_judges: int, **question: str) -> dict[str, Any]:
+        questions = [{"id": f"q_{number}", **question} for number in range(n_questions)]
+        return score(sample_id, questions=questions, judge_results=[{"side": "challenger"}] * n_judges)
+
+    tree.write_lines(
+        SCORES,
+        line("a", 100, 100),
+        line("b", 101, 100),
+        line("c", 10_001, 0),
+        *(line(name, 1, 1, **{name: "x" * 2001}) for name in ("id", "tag", "requires", "category", "text")),
+        score("d", judge_results=[judge(scores={"x" * 2001: 1})]),
+    )
+    tree.land()
+    assert tree.values("quarantine", "line", "reason", "detail") == [
+        (2, "too_many_answers", "101 questions, 100 judge records"),
+        *(
+            (number, "wrong_type", f"{place}: expected an identifier, found a text of 2001 characters")
+            for number, place in (
+                (4, "questions.id"),
+                (5, "questions.tag"),
+                (6, "questions.requires"),
+                (7, "questions.category"),
+                (9, "question id of a judge record"),
+            )
+        ),
+    ]
+    assert tree.values("sn97_scoring_results", "line") == [1, 3, 8]
+
+
+def test_numbers_in_documents_keep_their_spelling(tree: Tree) -> None:
+    numbers = [0.0001, 0.00009999, 1e16, 9999999999999998.0, -1e-5, 1e22, 5e-324, 1.7976931348623157e308, -0.0, 1e15]
+    chance = random.Random(5)
+    numbers += [chance.uniform(-1, 1) * 10 ** chance.randrange(-12, 24) for _ in range(500)]
+    tree.write_lines(SCORES, *(score(category_source=[number], order=10**20) for number in numbers))
+    tree.land()
+    found = tree.values("sn97_scoring_results", "category_source", "judging_order")
+    assert found == [(f"[{number!r}]", str(10**20)) for number in numbers]
+
+
 # gzip ----------------------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ _KNOWN = frozenset(_LIST_KEYS + _ID_KEYS + _FIELDS)
 _SHELL_TOOLS = frozenset({"bash", "shell", "sh", "terminal", "execute_bash", "run_command", "run_bash", "exec"})
 
 READ_COLUMNS = tuple(_KNOWN)
-"""The columns worth reading from a columnar file; others are ignored, as the contract says."""
+"""The columns worth reading from a parquet file; others are ignored, as the contract says."""
 
 
 def conversation(record: dict[str, Any], tables: tuple[str, str], rows: Rows) -> None:

@@ -1,33 +1,14 @@
 """SN97 duels. Contract: sn97, section a; all eras V0 to V5b."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
-from types import GenericAlias, MappingProxyType
-from typing import Any, Literal
+from itertools import repeat
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from msgspec import UNSET
-
-from assay.landing.columnar import Places, Taken, count_nul_characters, elements, read_lines, record_type, take_records
 from assay.landing.faults import RefusedError
-from assay.landing.fields import (
-    MAX_IDENTITY_CHARACTERS,
-    array,
-    check_identity,
-    mapping,
-    objects,
-    others,
-    pick,
-    text,
-)
-from assay.landing.json_text import TextCounts, dump
-from assay.landing.kinds import ColumnarExtractor, Extractor, Facts, Kind
-from assay.landing.lines import Line
-from assay.landing.rows import SLICE_ROWS, Columns, Rows, repeated
-from assay.landing.tables import TABLES
+from assay.landing.fields import array, check_identity, mapping, objects, others, pick, text
+from assay.landing.json_text import dump
+from assay.landing.kinds import Extractor, Facts, Kind
+from assay.landing.rows import Rows
 
 _SIDES = {"previous_king": "king", "challenger": "challenger"}
 
@@ -69,62 +50,6 @@ def _generated_sample(samples: str, messages: str, record: dict[str, Any], facts
         samples, run, record.get("eval_run_id"), sample_id, *pick(record, _SAMPLE_FIELDS), *counts,
         rows.line_bytes, others(record, _SAMPLE_KNOWN),
     )  # fmt: skip
-
-
-_MESSAGE_TYPE = pa.struct([("role", pa.string()), ("content", pa.string()), *((flag, pa.bool_()) for flag in _FLAGS)])
-_SAMPLE_TYPES = pa.schema(
-    [
-        ("eval_run_id", pa.string()),
-        ("sample_id", pa.string()),
-        *((field, pa.string()) for field in _SAMPLE_FIELDS),
-        *((key, pa.list_(_MESSAGE_TYPE)) for key, _ in _SIDE_MESSAGES),
-        ("row_bytes", pa.int64()),
-    ]
-)
-
-
-def _generated_samples(
-    samples: str, messages: str, lines: Sequence[Line], facts: Facts, counts: TextCounts
-) -> Columns | None:
-    """What `_generated_sample` makes of the same lines, in columns; None where it might refuse one."""
-    batch = read_lines([line.data for line in lines], _SAMPLE_TYPES)
-    if batch is None:
-        return None
-    sample_ids = batch["sample_id"]
-    lengths = pc.utf8_length(sample_ids)
-    sides = [batch[key] for key, _ in _SIDE_MESSAGES]
-    turns = pa.concat_arrays([side.flatten() for side in sides])
-    if (
-        sample_ids.null_count
-        or turns.null_count
-        or len(turns) > SLICE_ROWS
-        or pc.max(lengths).as_py() > MAX_IDENTITY_CHARACTERS
-    ):
-        return None
-    counts.nul_characters += count_nul_characters(batch)
-    n_turns = np.array([side.value_lengths().fill_null(0).to_numpy() for side in sides])
-    # Rows stand by line, in it by side and in it by index; the turns stand by side, in it by line and in it by index.
-    owner_side, owner_line = (np.repeat(where.ravel(), n_turns.ravel()) for where in np.indices(n_turns.shape))
-    first = np.cumsum(n_turns) - n_turns.ravel()
-    message_index = np.arange(len(turns)) - np.repeat(first, n_turns.ravel())
-    order = np.argsort(owner_line, kind="stable")
-    numbers = pa.array([line.number for line in lines], pa.int64())
-    run = facts["eval_run_id"]
-    role, content, *flags = turns.take(pa.array(order)).flatten()
-    owners = pa.array(owner_line[order])
-    return {
-        messages: [
-            numbers.take(owners), repeated(run, len(turns)), sample_ids.take(owners),
-            pa.array([side for _, side in _SIDE_MESSAGES]).take(pa.array(owner_side[order])),
-            pa.array(message_index[order]), role, content, *flags, _nothing(len(turns)),
-        ],
-        samples: [
-            numbers, repeated(run, len(lines)), batch["eval_run_id"], sample_ids,
-            *(batch[field] for field in _SAMPLE_FIELDS),
-            *(side.value_lengths().cast(pa.int64()) for side in sides),
-            pa.array([len(line.data) for line in lines], pa.int64()), _nothing(len(lines)),
-        ],
-    }  # fmt: skip
 
 
 # a.5 scoring results -------------------------------------------------------------------------------------
@@ -231,156 +156,6 @@ def _legacy_judge_result(record: dict[str, Any], facts: Facts, rows: Rows) -> No
         record.get("sample_score"),
         *_judge_values(record, side, n_answers, others(record, _LEGACY_JUDGE_KNOWN)),
     )  # fmt: skip
-
-
-def _kinds(table: str, fields: Sequence[str], names: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """The types of the columns that published fields go to; `names` are those of columns named otherwise."""
-    types = {column.name: column.type for column in TABLES[table].columns}
-    return {field: types[names.get(field, field)] for field in fields}
-
-
-_SCORING_FIRST = _kinds(
-    "sn97_scoring_results",
-    "king_score challenger_score king_amputated_thinking chal_amputated_thinking scored scoring_mode error".split(),
-    {"chal_amputated_thinking": "challenger_amputated_thinking"},
-)
-_SCORING_LAST = _kinds(
-    "sn97_scoring_results",
-    ("question_source", "sample_score", "order", "categories", "category_source"),
-    {"order": "judging_order"},
-)
-_QUESTION_KINDS = _kinds("sn97_questions", _QUESTION_FIELDS)
-_JUDGE_KINDS = _kinds(
-    "sn97_judge_results",
-    "judge_model provider yes_rate parse_ok error corrupted corruption_reason looped loop_reasons loop_commands "
-    "repeats repeats_held disputed metric_scores judge_mean".split(),
-)
-_LEGACY_KINDS = _kinds(
-    "sn97_legacy_judge_results",
-    ("eval_run_id", "order", "sample_score"),
-    {"eval_run_id": "stated_eval_run_id", "order": "judging_order"},
-)
-_ANSWER_MAPS = {
-    "answers": dict[str, str | None],
-    "explanations": dict[str, str | None],
-    "scores": dict[str, int | float | None],
-    "distributions": dict[str, Any],
-}
-_SIDE = Literal["previous_king", "challenger"]
-_QUESTION = record_type("Question", {"id": str}, _QUESTION_KINDS)
-_JUDGE = record_type("JudgeResult", {"side": _SIDE}, _JUDGE_KINDS, _ANSWER_MAPS)
-_SCORING_RESULT = record_type(
-    "ScoringResult",
-    {"sample_id": str},
-    {**_SCORING_FIRST, **_SCORING_LAST},
-    {"questions": GenericAlias(list, _QUESTION), "judge_results": GenericAlias(list, _JUDGE)},
-)
-_LEGACY_JUDGE = record_type(
-    "LegacyJudgeResult", {"sample_id": str, "side": _SIDE}, {**_LEGACY_KINDS, **_JUDGE_KINDS}, _ANSWER_MAPS
-)
-
-
-def _scoring_results(lines: Sequence[Line], facts: Facts, counts: TextCounts) -> Columns | None:
-    """What `_scoring_result` makes of the same lines, in columns; None where it might refuse one."""
-
-    def take(some_lines: Sequence[Line], records: list[Any], taken: Taken) -> Columns | None:
-        fields = taken.fields(_SCORING_RESULT, records)
-        questions, asked = elements(fields["questions"])
-        judges, judged = elements(fields["judge_results"])
-        n_answers = pc.max(pc.multiply(asked.n_elements, judged.n_elements)).as_py()
-        judge_columns, answered, answer_columns = _judge_columns(taken.fields(_JUDGE, judges), taken)
-        run_ids = repeated(facts["eval_run_id"], len(records))
-        sample_ids = pa.array(fields["sample_id"], pa.string())
-        keys = [pa.array([line.number for line in some_lines]), run_ids, sample_ids]
-        question_fields = taken.fields(_QUESTION, questions)
-        names = [pa.array(question_fields[field], pa.string()) for field in _QUESTION_IDENTITIES]
-        n_rows = max(len(questions), len(judges), len(answered.owners))
-        if n_answers > _MOST_ANSWERS or not _are_identities(
-            [run_ids, sample_ids, judge_columns[1], answer_columns[0], *names], n_rows
-        ):
-            return None
-        judge_keys = [*judged.repeat(keys), judged.index]
-        return {
-            "sn97_questions": [
-                *asked.repeat(keys), asked.index,
-                *taken.columns(question_fields, {"id": "text", **_QUESTION_KINDS}),
-                _nothing(len(questions)),
-            ],
-            "sn97_judge_results": [*judge_keys, *judge_columns, answered.n_elements, _nothing(len(judges))],
-            "sn97_answers": [*answered.repeat([*judge_keys, *judge_columns[:2]]), *answer_columns],
-            "sn97_scoring_results": [
-                *keys, *taken.columns(fields, _SCORING_FIRST), asked.n_elements, judged.n_elements,
-                *taken.columns(fields, _SCORING_LAST), _nothing(len(records)),
-            ],
-        }  # fmt: skip
-
-    return take_records(lines, _SCORING_RESULT, take)
-
-
-def _legacy_judge_results(lines: Sequence[Line], facts: Facts, counts: TextCounts) -> Columns | None:
-    """What `_legacy_judge_result` makes of the same lines, in columns; None where it might refuse one."""
-
-    def take(some_lines: Sequence[Line], records: list[Any], taken: Taken) -> Columns | None:
-        fields = taken.fields(_LEGACY_JUDGE, records)
-        judge_columns, answered, answer_columns = _judge_columns(fields, taken)
-        run_ids = repeated(facts["eval_run_id"], len(records))
-        sample_ids = pa.array(fields["sample_id"], pa.string())
-        keys = [pa.array([line.number for line in some_lines]), run_ids]
-        if not _are_identities([run_ids, sample_ids, judge_columns[1], answer_columns[0]], len(answered.owners)):
-            return None
-        stated, *order_and_score = taken.columns(fields, _LEGACY_KINDS)
-        return {
-            "sn97_legacy_judge_results": [
-                *keys, stated, sample_ids, *order_and_score, *judge_columns, answered.n_elements,
-                _nothing(len(records)),
-            ],
-            "sn97_legacy_answers": [*answered.repeat([*keys, sample_ids, *judge_columns[:2]]), *answer_columns],
-        }  # fmt: skip
-
-    return take_records(lines, _LEGACY_JUDGE, take)
-
-
-def _judge_columns(fields: Mapping[str, list[Any]], taken: Taken) -> tuple[list[pa.Array], Places, list[pa.Array]]:
-    """The columns of judges from their side to their mean, where each answer stood, and the columns of the answers."""
-    question_ids: list[str] = []
-    columns: tuple[list[Any], ...] = ([], [], [], [])
-    n_answers = []
-    for maps in zip(*(fields[key] for key in _ANSWER_MAPS), strict=True):
-        named = [list(values) for values in maps if values]
-        # The maps of a judge nearly always name the same questions in the same order.
-        are_alike = named.count(named[0]) == len(named) if named else True
-        asked = list(dict.fromkeys(chain.from_iterable(named[:1] if are_alike else named)))
-        question_ids += asked
-        n_answers.append(len(asked))
-        taken.n_keys += sum(map(len, named))
-        # An answer that is null was given, one that is missing was not.
-        for column, values, missing in zip(columns, maps, (UNSET, None, None, None), strict=True):
-            if not values:
-                column += repeat(missing, len(asked))
-            else:
-                column += values.values() if are_alike else map(values.get, asked, repeat(missing))
-    answers, explanations, scores, distributions = columns
-    written = {answer: None if answer is UNSET else _answer_json(answer) for answer in set(answers)}
-    answer_columns = [
-        pa.array(question_ids, pa.string()), pa.array(list(map(written.get, answers)), pa.string()),
-        pa.array(explanations, pa.string()), pa.array(scores, pa.float64()), taken.column(distributions, "json"),
-    ]  # fmt: skip
-    sides = pa.array([_SIDES[side] for side in fields["side"]], pa.string())
-    return [sides, *taken.columns(fields, _JUDGE_KINDS)], Places(n_answers), answer_columns
-
-
-_MOST_REPEATED = 1 << 22
-"""Characters of one identifier in the rows below a part of the lines; with more, rows are better written in slices."""
-
-
-def _are_identities(columns: Sequence[pa.Array], n_rows: int) -> bool:
-    """Whether texts are short enough for identifiers that so many rows repeat."""
-    longest = max(pc.max(pc.utf8_length(column)).as_py() or 0 for column in columns)
-    return longest <= MAX_IDENTITY_CHARACTERS and longest * n_rows <= _MOST_REPEATED
-
-
-def _nothing(n_rows: int) -> pa.Array:
-    return pa.nulls(n_rows, pa.string())
 
 
 # a.6 the other files of a run ----------------------------------------------------------------------------
@@ -526,18 +301,13 @@ def _pipeline_state(record: dict[str, Any], facts: Facts, rows: Rows) -> None:
     )  # fmt: skip
 
 
-def _kind(
-    name: str, reader: str, extract: Extractor, *more_tables: str, extract_columns: ColumnarExtractor | None = None
-) -> Kind:
-    tables = tuple(f"sn97_{table}" for table in (name, *more_tables))
-    return Kind("sn97", name, reader, tables, extract, extract_columns)
+def _kind(name: str, reader: str, extract: Extractor, *more_tables: str) -> Kind:
+    return Kind("sn97", name, reader, tuple(f"sn97_{table}" for table in (name, *more_tables)), extract)
 
 
 def _sample_kind(name: str, messages: str) -> Kind:
     tables = (f"sn97_{name}", f"sn97_{messages}")
-    return Kind(
-        "sn97", name, "json_lines", tables, partial(_generated_sample, *tables), partial(_generated_samples, *tables)
-    )
+    return Kind("sn97", name, "json_lines", tables, partial(_generated_sample, *tables))
 
 
 _RUN_FILES = {
@@ -546,12 +316,10 @@ _RUN_FILES = {
     "generated-samples.jsonl": _sample_kind("generated_samples", "messages"),
     "duel-transcript.jsonl": _sample_kind("transcripts", "transcript_messages"),
     "scoring-results.jsonl": _kind(
-        "scoring_results", "json_lines", _scoring_result, "questions", "judge_results", "answers",
-        extract_columns=_scoring_results,
+        "scoring_results", "json_lines", _scoring_result, "questions", "judge_results", "answers"
     ),
     "judge-results.jsonl": _kind(
-        "legacy_judge_results", "json_lines", _legacy_judge_result, "legacy_answers",
-        extract_columns=_legacy_judge_results,
+        "legacy_judge_results", "json_lines", _legacy_judge_result, "legacy_answers"
     ),
     "progress.jsonl": _kind("progress_events", "json_lines", _progress_event),
     "remote-logs.txt": _kind("log_entries", "text_lines", _log_entry),
