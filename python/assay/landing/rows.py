@@ -15,7 +15,7 @@ from assay.landing.faults import RefusedError
 from assay.landing.json_text import TextCounts, type_name
 from assay.landing.lines import Line
 from assay.landing.tables import ARROW_TYPES, QUARANTINE, TABLES, Column, Table
-from assay.writing import writing
+from assay.steps.writing import writing
 
 FLUSH_BYTES = 8 << 20
 """Raw bytes gathered before a row group is written; bounds memory and keeps every string array far below 2 GiB."""

@@ -17,13 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay.landing
-from assay.artifactwise import State, code_fingerprint, each
 from assay.errors import AssayError
 from assay.landing.artifact import Artifact, land
 from assay.landing.sources import SOURCES
 from assay.landing.tables import ARTIFACTS, QUARANTINE, STRANGERS, TABLES
 from assay.names import printable, shown
-from assay.writing import writing
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 
 STATE_FILE = "state.json"
 EMPTY_FILE = "empty.parquet"

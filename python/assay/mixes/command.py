@@ -20,7 +20,7 @@ from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, traini
 from assay.mixes.rows import BYTES_A_GROUP, RowRecord, decoded, encoded, lines_of
 from assay.mixes.tokenizer import AuditTokenizer, Identity, identity_of, load, tokenizer_folder
 from assay.names import shown
-from assay.writing import whole, writing
+from assay.steps.writing import whole, writing
 
 FORMATS_FOLDER = "formats"
 _ROWS_A_GROUP = 256

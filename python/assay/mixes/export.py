@@ -17,13 +17,13 @@ from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq
 
-from assay.artifactwise import each, writing
 from assay.errors import AssayError
 from assay.exporting import size_and_hash
-from assay.mixes.progress import Progress
 from assay.mixes.rows import RowEncoder, RowFile, decoded, encoded, row_writer
 from assay.mixes.texts import Block, Place, conversations
-from assay.writing import whole
+from assay.steps.pool import each
+from assay.steps.progress import Progress
+from assay.steps.writing import whole, writing
 
 FOLDER = "mixes"
 PARTS_FOLDER = ".parts"

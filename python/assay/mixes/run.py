@@ -17,14 +17,14 @@ import assay.chat_templates
 import assay.mixes.audit
 import assay.mixes.texts
 import assay.mixes.tokenizer
-from assay.artifactwise import each, writing
 from assay.mixes.audit import Message, RowAudit, RowRequest, audit_conversation, unknown
-from assay.mixes.progress import Progress
 from assay.mixes.texts import Block, Place, conversations
 from assay.mixes.tokenizer import Identity, identity_of, load
 from assay.names import shown
+from assay.steps.pool import each
+from assay.steps.progress import Progress
+from assay.steps.writing import whole, writing
 from assay.tokenizer_folder import named_tokens_of
-from assay.writing import whole
 
 ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
 EMPTY_FILE = "empty.parquet"

@@ -9,13 +9,13 @@ from typing import Any
 
 import duckdb
 
-from assay.artifactwise import writing
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, rules_json
 from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
 from assay.mixes.export import FINALS, FOLDER, Written, export_mixes
-from assay.mixes.progress import is_watched
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
+from assay.steps.progress import is_watched
+from assay.steps.writing import writing
 
 INPUT_FOLDER = "mix_input"
 AUDIT_REPORT, EXPORT_REPORT = "mix_audit.json", "mix_export.json"

@@ -13,8 +13,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 import scaffold
-from assay.artifactwise import writing
 from assay.promotion.charts import belief_heat_map, compliance_chart
+from assay.steps.writing import writing
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import scaffold
-from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.errors import AssayError
 from assay.promotion import conditions as conditions_module
 from assay.promotion import sampling as sampling_module
 from assay.promotion.conditions import Condition, Context, conditions
 from assay.promotion.sampling import EPISODES, sample
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 from scaffold.model_np import SAMPLER_VERSION, CheckpointError, load
 
 FOLDER = "policy_episodes"

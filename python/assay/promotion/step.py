@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from assay.artifactwise import writing
 from assay.errors import AssayError
 from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
 from assay.promotion.conditions import context_of
 from assay.promotion.run import FOLDER, SAMPLED, Checkpoint, sample_tree
+from assay.steps.writing import writing
 
 _SAMPLED_FOLDER = "policy_conditions"
 

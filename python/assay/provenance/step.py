@@ -20,9 +20,9 @@ from assay.provenance.cards import MIXES_CARD, Rows, card_table, rendered
 from assay.provenance.croissant import DataFile, croissant
 from assay.provenance.hub import Split, head
 from assay.provenance.manifest import manifest
+from assay.steps.writing import whole, writing
 from assay.teacher.export import FOLDER as TEACHER_FOLDER
 from assay.teacher.export import ROWS as TEACHER_ROWS
-from assay.writing import whole, writing
 
 MANIFEST_FILE = "MANIFEST.json"
 CARD_FILE, CROISSANT_FILE = "README.md", "croissant.json"

@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 
 import assay.teacher
 import assay.validator
-from assay.artifactwise import State, code_fingerprint, each, writing
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 from assay.teacher.duel_facts import (
     PAIR_NAMES,
     common_ending,

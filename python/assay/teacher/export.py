@@ -8,14 +8,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.artifactwise import writing
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, json_line, rules_json, size_and_hash
 from assay.landing.step import leave_fault
 from assay.provenance.hub import Split, head
+from assay.steps.writing import whole, writing
 from assay.teacher.card import card
 from assay.validator.rollouts import split_rollout, thought_with_cue
-from assay.writing import whole
 
 FOLDER = "teacher"
 ROWS_A_GROUP = 512

@@ -15,8 +15,10 @@ import pyarrow.parquet as pq
 import assay.chat_templates
 import assay.teacher
 import assay.validator
-from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.chat_templates import ChatTemplate, TemplateRefusedError
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 from assay.teacher.references import key_of
 from assay.teacher.tables import Writer, keep_only, prepare, stamp
 from assay.tokenizer_folder import chat_template_of, named_tokens_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from assay.artifactwise import writing
+from assay.steps.writing import writing
 from assay.teacher.references import key_of
 from assay.teacher.shell_syntax import Verdict, check_commands
 from assay.teacher.tables import Writer, keep_only, prepare

@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import assay.teacher
-from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.errors import AssayError
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 from assay.teacher.tables import Writer, keep_only, landed_files, prepare, stamp
 
 TABLE = "teacher_prompt_tokens"

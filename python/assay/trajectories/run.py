@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 
 import assay.trajectories
 import assay.validator
-from assay.artifactwise import State, code_fingerprint, each, writing
 from assay.errors import AssayError
 from assay.names import shown
+from assay.steps.pool import each
+from assay.steps.state import State, code_fingerprint
+from assay.steps.writing import writing
 from assay.trajectories.commands import CommandKinds, KindRule
 from assay.trajectories.derive import (
     SIDES,

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
 from assay.mixes import run as run_module
-from assay.mixes.progress import progress_line
 from assay.mixes.run import ROWS_TABLE, TURNS_TABLE, Report, audit_tree
 from assay.mixes.texts import LINES_A_BLOCK
+from assay.steps.progress import progress_line
 from mix_inputs import CONVERSATION, PLAIN_TEMPLATE, Landing, candidate, write_candidates, write_tokenizer
 
 RUN = "sn97/runs/a/generated-samples.jsonl"

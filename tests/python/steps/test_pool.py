@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from assay.artifactwise import each
 from assay.errors import AssayError
+from assay.steps.pool import each
 
 PARENT = "ASSAY_TEST_PARENT"
 
@@ -52,7 +52,7 @@ def test_what_work_raises_comes_out_wherever_it_is_raised(work: object) -> None:
 
 DYING = """
 import os, time
-from assay.artifactwise import each
+from assay.steps.pool import each
 from assay.errors import AssayError
 
 def work(task):

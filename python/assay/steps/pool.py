@@ -1,26 +1,17 @@
-"""Work that is done artifact by artifact: in a pool of processes, and only where something changed."""
+"""Tasks in a pool of processes of this machine."""
 
-import contextlib
-import hashlib
-import json
 import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from multiprocessing import active_children, connection, get_context, parent_process
-from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.errors import AssayError
 from assay.names import shown
-from assay.writing import writing
-
-__all__ = ["State", "code_fingerprint", "each", "writing"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -91,56 +82,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         connection.wait([parent.sentinel])
         os._exit(1)
-
-
-@dataclass
-class State:
-    """What earlier runs did: for every artifact a stamp of its input and the result."""
-
-    path: Path
-    fingerprint: str
-    results: dict[str, dict[str, Any]]
-
-    @classmethod
-    def load(cls, path: Path, fingerprint: str) -> "State":
-        """Read the state; one of another fingerprint, or one that cannot be read, is as good as none."""
-        results: dict[str, dict[str, Any]] = {}
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            stored = json.loads(path.read_bytes())
-            if stored["fingerprint"] == fingerprint:
-                results = stored["results"]
-        return cls(path, fingerprint, results)
-
-    def result(self, key: str, stamp: list[Any]) -> dict[str, Any] | None:
-        """What was made of an artifact whose input still has this stamp, else None."""
-        result = self.results.get(key)
-        return result if result is not None and result["stamp"] == stamp else None
-
-    def put(self, key: str, stamp: list[Any], result: dict[str, Any]) -> None:
-        """Remember a result."""
-        self.results[key] = {"stamp": stamp, **result}
-
-    def keep_only(self, keys: Iterable[str]) -> None:
-        """Forget artifacts that are gone."""
-        wanted = set(keys)
-        self.results = {key: value for key, value in self.results.items() if key in wanted}
-
-    def save(self) -> None:
-        """Write the state under its name, whole or not at all."""
-        part = self.path.with_suffix(".part")
-        stored = {"fingerprint": self.fingerprint, "results": dict(sorted(self.results.items()))}
-        part.write_text(json.dumps(stored), encoding="utf-8")
-        os.replace(part, self.path)
-
-
-def code_fingerprint(*modules: ModuleType) -> str:
-    """A hash of the code of modules, all of a package's own: what an older version made is made again."""
-    digest = hashlib.sha256()
-    for module in modules:
-        folders = getattr(module, "__path__", None)
-        files = [Path(str(module.__file__))] if folders is None else []
-        for folder in folders or ():
-            files += sorted(Path(folder).rglob("*.py"))
-        for path in files:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
