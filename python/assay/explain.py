@@ -15,6 +15,7 @@ import duckdb
 
 from assay.errors import AssayError
 from assay.names import printable, shown
+from assay.warehouse import open_for_reading
 from assay.warehouse_plugin import describe
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -53,7 +54,7 @@ def open_warehouse(path: str) -> duckdb.DuckDBPyConnection:
     if not Path(path).is_file():
         raise AssayError(f"there is no warehouse {shown(path)}: run `dbt build` first, or name one with --db")
     try:
-        connection = duckdb.connect(path, read_only=True)
+        connection = open_for_reading(path)
     except duckdb.Error as error:
         raise AssayError(describe(shown(path), str(error))) from None
     found = connection.execute(
