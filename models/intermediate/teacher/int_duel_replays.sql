@@ -1,5 +1,4 @@
 {%- set parameters = ['tau', 'k_sigma', 'min_margin', 'min_thought_chars', 'causality_gamma'] -%}
--- depends_on: {{ ref('int_reference_facts') }}
 with records as (
 
     select * from {{ ref('int_duel_records') }}
@@ -23,13 +22,13 @@ duels as (
 
 margins as (
 
-    select * from {{ source('teacher_steps', 'teacher_duel_margins') }}
+    select * from {{ landed('steps', 'teacher_duel_margins', made_by='int_reference_facts') }}
 
 ),
 
 gates as (
 
-    select * from {{ source('teacher_steps', 'teacher_duel_gates') }}
+    select * from {{ landed('steps', 'teacher_duel_gates', made_by='int_reference_facts') }}
 
 ),
 

@@ -1,7 +1,6 @@
--- depends_on: {{ ref('int_turns_derived') }}
 with sides as (
 
-    select * from {{ source('trajectories_derived', 'sides') }}
+    select * from {{ landed('steps', 'sides', made_by='int_turns_derived') }}
 
 ),
 

@@ -1,7 +1,6 @@
--- depends_on: {{ ref('mask_audit') }}
 with audited as (
 
-    select * from {{ source('mix_steps_made', 'mix_audit_turns') }}
+    select * from {{ landed('steps', 'mix_audit_turns', made_by='mask_audit') }}
 
 ),
 

@@ -7,7 +7,7 @@ with samples as (
 
 sampled as (
 
-    select * from {{ source('promotion_sampled', 'policy_episodes') }}
+    select * from {{ landed('steps', 'policy_episodes', made_by='checkpoint_samples') }}
 
 ),
 

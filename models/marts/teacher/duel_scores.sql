@@ -1,4 +1,3 @@
--- depends_on: {{ ref('int_reference_facts') }}
 with duels as (
 
     select * from {{ ref('int_duel_replays') }}

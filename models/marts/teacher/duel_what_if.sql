@@ -12,7 +12,7 @@ rules as (
 
 margins as (
 
-    select * from {{ source('teacher_steps', 'teacher_duel_margins') }}
+    select * from {{ landed('steps', 'teacher_duel_margins', made_by='int_reference_facts') }}
 
 ),
 

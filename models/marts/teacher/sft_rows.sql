@@ -1,5 +1,4 @@
 {%- set ending_characters = 32 -%}
--- depends_on: {{ ref('int_turn_prompts') }}
 with kept as (
 
     select * from {{ ref('int_turn_candidates') }}
@@ -25,7 +24,7 @@ prompts as (
         corpus_epoch,
         turn_id,
         prompt
-    from {{ source('teacher_steps', 'teacher_prompts') }}
+    from {{ landed('steps', 'teacher_prompts', made_by='int_turn_prompts') }}
 
 ),
 
