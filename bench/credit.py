@@ -22,6 +22,7 @@ import duckdb
 from measure import measure
 
 _REPOSITORY = Path(__file__).parents[1]
+_GENERATOR = [sys.executable, str(Path(__file__).parent / "generator")]
 
 
 def main() -> None:
@@ -36,7 +37,7 @@ def main() -> None:
 def bench(folder: Path, runs: int, samples: int) -> None:
     raw, warehouse = folder / "raw", folder / "warehouse.duckdb"
     sizes = ["--runs", str(runs), "--samples", str(samples), "--seed", "1", "--era", "V4", "--sources", "sn97"]
-    measure([sys.executable, "-m", "assay.cli", "sample", "--out", str(raw), *sizes])
+    measure([*_GENERATOR, "--out", str(raw), *sizes])
     jsonl = sum(path.stat().st_size for path in raw.rglob("*.jsonl"))
     print(f"raw tree: {jsonl / 1e6:.0f} MB of JSON lines")
     environment = {

@@ -28,7 +28,7 @@ from assay.mixes.texts import Block, message_of
 from measure import Measurement, measure
 
 _REPOSITORY = Path(__file__).parents[1]
-_ASSAY = [sys.executable, "-m", "assay.cli"]
+_GENERATOR = [sys.executable, str(Path(__file__).parent / "generator")]
 _DBT = [sys.executable, "-m", "dbt.cli.main"]
 _MIXES = ("credit", "escape_duel", "escape_mini", "finish_mini")
 _IN_FINALS = {"final_v1": _MIXES[:2], "final_v2": _MIXES}
@@ -70,7 +70,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> int:
             "--scale",
             "full",
         ]
-        measure([*_ASSAY, "sample", "--out", str(raw), "--seed", "1", *sizes])
+        measure([*_GENERATOR, "--out", str(raw), "--seed", "1", *sizes])
         kinds = ["--resource-type", "model", "--resource-type", "seed"]
         os.chdir(_REPOSITORY)
         measure([*_DBT, "build", "--select", "+mix_export", *kinds], environment)

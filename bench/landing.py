@@ -19,6 +19,7 @@ from pathlib import Path
 from measure import Measurement, measure
 
 _ASSAY = [sys.executable, "-m", "assay.cli"]
+_GENERATOR = [sys.executable, str(Path(__file__).parent / "generator")]
 _DBT = [sys.executable, "-m", "dbt.cli.main"]
 _LOOP = """
 import json, pathlib, sys
@@ -42,7 +43,7 @@ def main() -> None:
 def bench(folder: Path, runs: int, samples: int, repeat: int) -> None:
     raw = folder / "raw"
     sizes = ["--runs", str(runs), "--samples", str(samples), "--seed", "1"]
-    made = measure([*_ASSAY, "sample", "--out", str(raw), *sizes])
+    made = measure([*_GENERATOR, "--out", str(raw), *sizes])
     jsonl = sum(path.stat().st_size for path in raw.rglob("*.jsonl"))
     every = sum(path.stat().st_size for path in raw.rglob("*") if path.is_file())
     print(f"raw tree: {every / 1e6:.0f} MB, {jsonl / 1e6:.0f} MB of it JSON lines (made in {made.seconds:.0f} s)")

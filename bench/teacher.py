@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from measure import measure
 
-_ASSAY = [sys.executable, "-m", "assay.cli"]
+_GENERATOR = [sys.executable, str(Path(__file__).parent / "generator")]
 _DBT = [sys.executable, "-m", "dbt.cli.main"]
 _TRAJECTORIES_A_CHUNK = 1000
 _LEFT_TO_BASH = 0.31
@@ -57,7 +57,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> None:
     if not (raw / "sn120" / "evals" / "index.jsonl").exists():
         base = folder / "base"
         sizes = ["--duels", "24", "--turns", "1300", "--references", "3", "--seed", "1"]
-        measure([*_ASSAY, "sample", "--out", str(base), "--sources", "sn120,tokenizer", *sizes])
+        measure([*_GENERATOR, "--out", str(base), "--sources", "sn120,tokenizer", *sizes])
         multiply(base, raw, arguments.records, arguments.turns, arguments.references)
     compressed = sum(path.stat().st_size for path in raw.rglob("*") if path.is_file())
     print(f"raw tree: {compressed / 1e6:.0f} MB in {sum(1 for _ in (raw / 'sn120' / 'evals').iterdir())} evals files")
