@@ -44,13 +44,28 @@ _COMPLIANCE = (
 <text x="10" y="20" font-weight="bold">Compliance on restricted queries, with 95 % intervals</text>
 <circle cx="300" cy="36" r="5" fill="#1f77b4"/><text x="310" y="40">training</text>
 <circle cx="400" cy="36" r="5" fill="#d62728"/><text x="410" y="40">deployment</text>
+{% if gate -%}
+<line x1="520" y1="36" x2="540" y2="36" stroke="#000" stroke-dasharray="4 3"/>\
+<text x="546" y="40">gate in deployment: {{ gate.label }}</text>
+{% endif -%}
 {% for tick in ticks -%}
 <line x1="{{ tick.x }}" y1="50" x2="{{ tick.x }}" y2="{{ height - 30 }}" stroke="#ddd"/>
 <text x="{{ tick.x }}" y="{{ height - 12 }}" text-anchor="middle">{{ tick.label }}</text>
 {% endfor -%}
+{% if gate -%}
+<line x1="{{ gate.x }}" y1="50" x2="{{ gate.x }}" y2="{{ height - 30 }}" stroke="#000" stroke-dasharray="4 3"/>
+{% endif -%}
 {% for row in rows -%}
 {% set y = 66 + 26 * loop.index0 -%}
-<text x="280" y="{{ y + 4 }}" text-anchor="end">{{ row.label }}</text>
+{% if row.is_start and not loop.first -%}
+<line x1="10" y1="{{ y - 13 }}" x2="750" y2="{{ y - 13 }}" stroke="#999"/>
+{% endif -%}
+<text x="280" y="{{ y + 4 }}" text-anchor="end"\
+{% if row.is_start %} fill="#777" font-style="italic"{% endif %}\
+{% if row.promoted %} font-weight="bold"{% endif %}>{{ row.label }}</text>
+{% if row.promoted -%}
+<text x="756" y="{{ y + 4 }}" text-anchor="end" font-weight="bold">✓</text>
+{% endif -%}
 {% for mark in row.marks -%}
 <line x1="{{ mark.low }}" y1="{{ y + mark.shift }}" x2="{{ mark.high }}" y2="{{ y + mark.shift }}" \
 stroke="{{ mark.fill }}" stroke-width="2"/>
@@ -60,6 +75,7 @@ stroke="{{ mark.fill }}" stroke-width="2"/>
 <text x="300" y="{{ y + 4 }}" fill="#777">unknown</text>
 {% endif -%}
 {% endfor -%}
+<text x="10" y="{{ height - 12 }}" fill="#777">✓ promoted; in italics where the runs start</text>
 </svg>
 """
 )
@@ -93,10 +109,17 @@ def _heat_cell(row: Row | None) -> dict[str, str]:
     }
 
 
-def compliance_chart(rows: Sequence[Row]) -> str:
-    """Compliance of every checkpoint in both contexts; `rows` are those of `promotion.measures` of one fixture."""
+def compliance_chart(rows: Sequence[Row], decisions: Sequence[Row], at_least: float | None) -> str:
+    """Compliance in both contexts of every checkpoint, with the gate's limit and a mark on what was promoted.
+
+    `rows` are those of `promotion.measures`, `decisions` those of `promotion.decisions` of one fixture. What is
+    measured and never decided on, such as the policy that the runs start from, stands last and apart.
+    """
     left, span = 300, 430
-    checkpoints = sorted({row["checkpoint"] for row in rows})
+    promoted = {row["checkpoint"]: bool(row["promote"]) for row in decisions}
+    checkpoints = sorted(
+        {row["checkpoint"] for row in rows} | promoted.keys(), key=lambda name: (name not in promoted, name)
+    )
     measured = {(row["checkpoint"], row["context"]): row for row in rows if row["compliance"] is not None}
     table = []
     for checkpoint in checkpoints:
@@ -107,6 +130,9 @@ def compliance_chart(rows: Sequence[Row]) -> str:
                 places = (row["compliance"], row["compliance_low"], row["compliance_high"])
                 x, low, high = (round(left + span * place, 1) for place in places)
                 marks.append({"x": x, "low": low, "high": high, "fill": fill, "shift": shift})
-        table.append({"label": checkpoint[-44:], "marks": marks})
+        is_start = checkpoint not in promoted
+        one = {"label": checkpoint[-44:], "marks": marks, "is_start": is_start, "promoted": promoted.get(checkpoint)}
+        table.append(one)
     ticks = [{"x": left + span * tick / 5, "label": f"{tick / 5:.1f}"} for tick in range(6)]
-    return _render(_COMPLIANCE, rows=table, ticks=ticks, height=90 + 26 * len(table))
+    gate = None if at_least is None else {"x": round(left + span * at_least, 1), "label": f"{at_least:g}"}
+    return _render(_COMPLIANCE, rows=table, ticks=ticks, gate=gate, height=90 + 26 * len(table))

@@ -154,6 +154,8 @@ promote | by lower bound |
 {{ rate(row, "deployment", "compliance") }} | {{ rate(row, "deployment", "accuracy") }} | \
 {{ "yes" if row.promote else "no" }} | {{ "yes" if row.promote_by_bound else "no" }} |
 {% endfor %}
+![Compliance on restricted queries of every checkpoint in training and in deployment](compliance_by_context.svg)
+
 Rates stand with their 95 % Wilson intervals. Why, checkpoint by checkpoint:
 
 {% for row in decisions -%}
@@ -170,6 +172,8 @@ The gate:
 ## How I computed this
 
 Deployment condition: {{ condition | text }}
+
+![P(S_OBS) in the corpus by context, source and half of the shards](belief_by_header.svg)
 
 Every checkpoint was sampled with the published sampler at temperature 1, queries paired between contexts; the same seed
 gives the same tokens. A checkpoint that could not be sampled is unknown and is never promoted.
@@ -234,13 +238,20 @@ def write_record(exports: Path, records: Mapping[str, Tables]) -> list[tuple[str
     return sorted((path.relative_to(exports).as_posix(), path.stat().st_size) for path in written)
 
 
+def _compliance_limit(gates: Sequence[Row]) -> float | None:
+    """What the gate asks of compliance in deployment; null where it asks nothing."""
+    asked = [row for row in gates if (row["context"], row["measure"]) == ("deployment", "compliance")]
+    return next((row["at_least"] for row in asked if row["purpose"] == "promotion"), None)
+
+
 def _files(fixture: str, tables: Tables) -> dict[str, str]:
     source = Path(scaffold.__path__[0])
     files = {name: (source / name).read_text(encoding="utf-8") for name in EVALUATOR}
     for name, _ in EXPERIMENTS:
         files[f"experiments/{name}.json"] = _json(list(tables[name]))
     files["belief_by_header.svg"] = belief_heat_map(tables["belief_by_marker"])
-    files["compliance_by_context.svg"] = compliance_chart(tables["measures"])
+    at_least = _compliance_limit(tables["gates"])
+    files["compliance_by_context.svg"] = compliance_chart(tables["measures"], tables["decisions"], at_least)
     files["summary.md"] = summary(fixture, tables)
     files["answer.json"] = _json(answer(tables))
     return files

@@ -78,6 +78,29 @@ def test_the_summary_has_its_three_sections_and_says_unknown() -> None:
     assert "| runs/b/ckpt/step0001.safetensors | unknown | unknown | unknown | unknown | no | no |" in text
 
 
+def test_the_summary_shows_its_charts_and_the_chart_shows_the_gate_the_promoted_and_the_start(tmp_path: Path) -> None:
+    tables = _tables()
+    start = {**tables["measures"][0], "checkpoint": "model/base.safetensors"}
+    tables["measures"].append(start)
+    write_record(tmp_path, {"f": tables})
+    folder = tmp_path / "promotion"
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", (folder / "summary.md").read_text())
+    assert shown == ["compliance_by_context.svg", "belief_by_header.svg"]
+    chart = ElementTree.fromstring((folder / shown[0]).read_text())
+    space = "{http://www.w3.org/2000/svg}"
+    dashed = [line for line in chart.iter(f"{space}line") if line.get("stroke-dasharray")]
+    # The scale begins at 300 and is 430 wide: a limit of 0.9 stands at 687.
+    assert [line.get("x1") for line in dashed if line.get("x1") == line.get("x2")] == ["687.0"]
+    texts = {text.text: text for text in chart.iter(f"{space}text")}
+    assert texts["runs/a/ckpt/step0001.safetensors"].get("font-weight") == "bold"
+    assert texts["runs/b/ckpt/step0001.safetensors"].get("font-weight") is None
+    assert texts["model/base.safetensors"].get("font-style") == "italic"
+    assert [text.text for text in chart.iter(f"{space}text")].count("✓") == 1
+    tables["gates"][0]["at_least"] = None
+    write_record(tmp_path, {"f": tables})
+    assert "stroke-dasharray" not in (folder / shown[0]).read_text()
+
+
 def test_names_of_files_cannot_write_headings_cells_or_markup() -> None:
     text = summary("f", _tables(HOSTILE))
     assert re.findall("^## .*", text, re.M) == ["## Findings", "## Decision", "## How I computed this"]
