@@ -24,7 +24,7 @@ renamed as (
 
         ----------  documents
         dtypes,
-        {{ as_json('metadata') }} as metadata
+        cast(metadata as json) as metadata
     from source
 
 )

@@ -16,9 +16,9 @@ renamed as (
         episodes,
 
         ----------  documents
-        {{ as_json('category_counts') }} as category_counts,
-        {{ as_json('tag_counts') }} as tag_counts,
-        {{ as_json('other_fields') }} as other_fields
+        cast(category_counts as json) as category_counts,
+        cast(tag_counts as json) as tag_counts,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -22,7 +22,7 @@ renamed as (
         elapsed_s,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

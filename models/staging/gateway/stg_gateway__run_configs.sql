@@ -24,9 +24,9 @@ renamed as (
         seed,
 
         ----------  documents
-        {{ as_json('demo_writer') }} as demo_writer,
-        {{ as_json('anchor_schedule') }} as anchor_schedule,
-        {{ as_json('other_fields') }} as other_fields
+        cast(demo_writer as json) as demo_writer,
+        cast(anchor_schedule as json) as anchor_schedule,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -25,7 +25,7 @@ renamed as (
         prompt,
         scratchpad,
         answer,
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -22,7 +22,7 @@ renamed as (
         end_offset,
 
         ----------  documents
-        {{ as_json('shape') }} as shape
+        cast(shape as json) as shape
     from source
 
 )

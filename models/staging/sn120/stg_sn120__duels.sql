@@ -52,14 +52,14 @@ renamed as (
         challenger_wins,
 
         ----------  documents
-        {{ as_json('dialects') }} as dialects,
-        {{ as_json('duel_params') }} as duel_params,
-        {{ as_json('gates') }} as gates,
-        {{ as_json('king') }} as king,
-        {{ as_json('challenger') }} as challenger,
-        {{ as_json('teacher') }} as teacher,
-        {{ as_json('verdict') }} as verdict,
-        {{ as_json('other_fields') }} as other_fields
+        cast(dialects as json) as dialects,
+        cast(duel_params as json) as duel_params,
+        cast(gates as json) as gates,
+        cast(king as json) as king,
+        cast(challenger as json) as challenger,
+        cast(teacher as json) as teacher,
+        cast(verdict as json) as verdict,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -33,7 +33,7 @@ renamed as (
         {{ utc_timestamp('source.at') }} as appended_at,
 
         ----------  documents
-        {{ as_json('source.other_fields') }} as other_fields
+        cast(source.other_fields as json) as other_fields
     from source
 
 )

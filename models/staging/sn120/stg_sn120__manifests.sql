@@ -30,7 +30,7 @@ renamed as (
         {{ utc_timestamp('created_at') }} as created_at,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

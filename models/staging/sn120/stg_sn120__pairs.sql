@@ -41,7 +41,7 @@ renamed as (
         l2_bank,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

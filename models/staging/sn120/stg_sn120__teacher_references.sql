@@ -31,8 +31,8 @@ renamed as (
         n_tokens_thought,
 
         ----------  documents
-        {{ as_json('lp_cross') }} as lp_cross,
-        {{ as_json('other_fields') }} as other_fields
+        cast(lp_cross as json) as lp_cross,
+        cast(other_fields as json) as other_fields
     from source
 
 )

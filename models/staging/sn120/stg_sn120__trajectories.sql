@@ -32,7 +32,7 @@ renamed as (
         {{ utc_timestamp('generated_at') }} as generated_at,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -21,7 +21,7 @@ renamed as (
         parent,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

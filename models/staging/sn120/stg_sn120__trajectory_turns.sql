@@ -24,7 +24,7 @@ renamed as (
         n_prefix_chars,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -17,7 +17,7 @@ scalars as (
 
     select
         *,
-        {{ json_scalar_text('answer') }} as answer_text,
+        cast(answer as json) ->> '$' as answer_text,
         {{ json_kind('answer') }} as answer_kind
     from source
 
@@ -60,8 +60,8 @@ renamed as (
         scaled.answer is not null as is_answered,
 
         ----------  documents
-        {{ as_json('scaled.answer') }} as answer,
-        {{ as_json('scaled.distribution') }} as distribution
+        cast(scaled.answer as json) as answer,
+        cast(scaled.distribution as json) as distribution
     from scaled
     left join letter_grades
         on scaled.answer_scale = 'graded_20' and scaled.answer_text = letter_grades.letter

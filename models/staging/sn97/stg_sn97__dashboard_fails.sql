@@ -32,8 +32,8 @@ renamed as (
         {{ utc_timestamp('updated_at') }} as updated_at,
 
         ----------  documents
-        {{ as_json('artifacts') }} as artifacts,
-        {{ as_json('other_fields') }} as other_fields
+        cast(artifacts as json) as artifacts,
+        cast(other_fields as json) as other_fields
     from source
 
 )

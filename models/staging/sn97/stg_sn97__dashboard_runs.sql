@@ -49,10 +49,10 @@ renamed as (
         {{ utc_timestamp('finished_at') }} as finished_at,
 
         ----------  documents
-        {{ as_json('pass_margins') }} as pass_margins,
-        {{ as_json('score_breakdown') }} as score_breakdown,
-        {{ as_json('artifacts') }} as artifacts,
-        {{ as_json('other_fields') }} as other_fields
+        cast(pass_margins as json) as pass_margins,
+        cast(score_breakdown as json) as score_breakdown,
+        cast(artifacts as json) as artifacts,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -21,9 +21,9 @@ renamed as (
 
         ----------  documents
         judge_models,
-        {{ as_json('current_eval') }} as current_eval,
-        {{ as_json('queue') }} as queue,
-        {{ as_json('other_fields') }} as other_fields
+        cast(current_eval as json) as current_eval,
+        cast(queue as json) as queue,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -27,8 +27,8 @@ renamed as (
         {{ utc_timestamp('checked_at') }} as checked_at,
 
         ----------  documents
-        {{ as_json('gate') }} as gate,
-        {{ as_json('other_fields') }} as other_fields
+        cast(gate as json) as gate,
+        cast(other_fields as json) as other_fields
     from source
 
 )

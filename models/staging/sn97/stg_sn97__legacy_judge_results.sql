@@ -37,11 +37,11 @@ renamed as (
         looped,
 
         ----------  documents
-        {{ as_json('judging_order') }} as judging_order,
-        {{ as_json('loop_reasons') }} as loop_reasons,
-        {{ as_json('loop_commands') }} as loop_commands,
-        {{ as_json('metric_scores') }} as metric_scores,
-        {{ as_json('other_fields') }} as other_fields
+        cast(judging_order as json) as judging_order,
+        cast(loop_reasons as json) as loop_reasons,
+        cast(loop_commands as json) as loop_commands,
+        cast(metric_scores as json) as metric_scores,
+        cast(other_fields as json) as other_fields
     from source
 
 )

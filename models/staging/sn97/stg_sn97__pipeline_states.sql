@@ -16,9 +16,9 @@ renamed as (
         {{ utc_timestamp('updated_at') }} as updated_at,
 
         ----------  documents
-        {{ as_json('counts') }} as counts,
-        {{ as_json('stages') }} as stages,
-        {{ as_json('other_fields') }} as other_fields
+        cast(counts as json) as counts,
+        cast(stages as json) as stages,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -38,9 +38,9 @@ renamed as (
 
         ----------  documents
         sample_ids,
-        {{ as_json('allowed_scores') }} as allowed_scores,
-        {{ as_json('gpu_request') }} as gpu_request,
-        {{ as_json('other_fields') }} as other_fields
+        cast(allowed_scores as json) as allowed_scores,
+        cast(gpu_request as json) as gpu_request,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -31,11 +31,11 @@ renamed as (
         scored,
 
         ----------  documents
-        {{ as_json('question_source') }} as question_source,
-        {{ as_json('judging_order') }} as judging_order,
-        {{ as_json('categories') }} as categories,
-        {{ as_json('category_source') }} as category_source,
-        {{ as_json('other_fields') }} as other_fields
+        cast(question_source as json) as question_source,
+        cast(judging_order as json) as judging_order,
+        cast(categories as json) as categories,
+        cast(category_source as json) as category_source,
+        cast(other_fields as json) as other_fields
     from source
 
 )

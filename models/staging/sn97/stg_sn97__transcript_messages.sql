@@ -29,7 +29,7 @@ renamed as (
         abandoned,
 
         ----------  documents
-        {{ as_json('other_fields') }} as other_fields
+        cast(other_fields as json) as other_fields
     from source
 
 )

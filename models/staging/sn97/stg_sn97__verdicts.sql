@@ -39,12 +39,12 @@ renamed as (
         retryable,
 
         ----------  documents
-        {{ as_json('allowed_scores') }} as allowed_scores,
-        {{ as_json('gpu_topology') }} as gpu_topology,
-        {{ as_json('score_breakdown') }} as score_breakdown,
-        {{ as_json('artifacts') }} as artifacts,
-        {{ as_json('artifact_metadata') }} as artifact_metadata,
-        {{ as_json('other_fields') }} as other_fields
+        cast(allowed_scores as json) as allowed_scores,
+        cast(gpu_topology as json) as gpu_topology,
+        cast(score_breakdown as json) as score_breakdown,
+        cast(artifacts as json) as artifacts,
+        cast(artifact_metadata as json) as artifact_metadata,
+        cast(other_fields as json) as other_fields
     from source
 
 )

@@ -1,7 +1,7 @@
 {#
     On which scale a judge's answer stands: `binary`, `graded_20`, `number`, `unknown`; null without an answer.
 
-    Takes the answer as text and its JSON kind (see `json_scalar_text`, `json_kind`). What is not clearly an answer is
+    Takes the answer as text and its JSON kind (see `json_kind`). What is not clearly an answer is
     `unknown`, never guessed: "yes" is no published answer, and a number written as a text is none either, save 0
     and 1. Contract: sn97, a.5 and b.5.
 

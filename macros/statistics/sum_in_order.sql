@@ -2,15 +2,8 @@
     The sum of doubles one after the other, as a plain loop adds them: for sums whose last bit a published, rounded
     number depends on. Null without a row. `fsum` is nearer the truth, and so not the same.
 
-    Spark: `aggregate(transform(sort_array(collect_list(struct(key, number))), x -> x.number), 0D, (a, b) -> a + b)`.
-
     Usage: {{ sum_in_order('weight * value', 'question_index', 'value is not null') }} as sum_weighted
 #}
 {% macro sum_in_order(number, key, condition='true') -%}
-    {{ return(adapter.dispatch('sum_in_order', 'assay')(number, key, condition)) }}
-{%- endmacro %}
-
-
-{% macro default__sum_in_order(number, key, condition) -%}
     list_sum(list({{ number }} order by {{ key }}) filter (where {{ condition }}))
 {%- endmacro %}

@@ -1,15 +1,10 @@
 {#
     What a JSON text is, by the standard's own names: `object`, `array`, `string`, `number`, `boolean` or `null`.
-    SQL null stays null. Spark has no such function: compare the first character of the text.
+    SQL null stays null.
 
     Usage: where {{ json_kind('answer') }} = 'string'
 #}
 {% macro json_kind(text) -%}
-    {{ return(adapter.dispatch('json_kind', 'assay')(text)) }}
-{%- endmacro %}
-
-
-{% macro default__json_kind(text) -%}
     case json_type(cast({{ text }} as json))
         when 'VARCHAR' then 'string'
         when 'BOOLEAN' then 'boolean'
