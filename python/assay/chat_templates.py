@@ -5,8 +5,10 @@ keeps a template away from Python, but not from our time and memory: so every pa
 and no value may outgrow a limit.
 """
 
+import datetime
 import functools
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,13 +23,21 @@ from jinja2.visitor import NodeTransformer
 from assay.errors import AssayError
 
 RENDERED_CHARACTERS = 50_000_000
-SECONDS = 60.0
-"""A last resort: what is counted ends a template long before; one that still runs stops the build, and says so."""
+SECONDS, SECONDS_A_MESSAGE, SECONDS_A_MEGABYTE = 60.0, 0.005, 2.0
+"""Processor time that a template may take in all its renders together: so much, and so much more for every message and
+every million characters it is given, a hundred times what published ones take. What is counted ends most templates long
+before; one that takes longer stops the build, and says so.
+"""
+TODAY = datetime.date(2025, 1, 1)
+"""What `strftime_now` prints unless a date is set (var `chat_template_date`): the same rows today and tomorrow."""
 
 # A template may walk over all messages a few times for each of them, and over what it has set itself.
 _TICKS, _TICKS_A_MESSAGE, _TICKS_A_PAIR = 10_000, 500, 4
 _BITS = 256
 _NESTED = 100
+_FORMAT_CHARACTERS = 100
+# A C library pads a field to any width that a format names, so none may.
+_FORMAT = re.compile(r"(?:[^%]|%-?[aAbBcdfHIjmMpSUwWxXyYzZ%])*")
 _PARTS = 1_000_000
 _TICK, _JOIN, _MEASURE = "assay_counts_a_pass", "assay_joins_texts", "assay_measures_a_list"
 
@@ -56,10 +66,13 @@ class TemplateRefusedError(ValueError):
 class ChatTemplate:
     """A chat template, compiled once; `render` may be called any number of times, from one thread."""
 
-    def __init__(self, source: str, variables: Mapping[str, Any] | None = None) -> None:
-        """Take the template's source and what it may name besides its messages, such as `eos_token`."""
+    def __init__(
+        self, source: str, variables: Mapping[str, Any] | None = None, today: datetime.date = TODAY
+    ) -> None:
+        """Take the template's source, what it may name besides its messages (`eos_token`), and its date of today."""
         self._variables = {"tools": None, "documents": None, **(variables or {})}
-        self._environment = _Environment()
+        self._environment = _Environment(today)
+        self._n_renders, self._seconds_left = 0, SECONDS
         self._fault: str | None = None
         self._template: Template | None = None
         try:
@@ -78,13 +91,17 @@ class ChatTemplate:
         """Return the messages as the template prints them.
 
         Raises TemplateRefusedError (a ValueError) when the template is broken, raises, prints more than `limit`
-        characters, builds a longer value, or loops further than its messages give reason to; AssayError when it is
-        still running after `SECONDS`.
+        characters, builds a longer value, or loops further than its messages give reason to; AssayError when its
+        renders together have taken longer than they may.
         """
         if self._template is None:
             raise TemplateRefusedError(str(self._fault))
         ticks = _TICKS + _TICKS_A_MESSAGE * len(messages) + _TICKS_A_PAIR * len(messages) ** 2
-        self._environment.begin(ticks, limit)
+        n_characters = sum(len(str(value)) for message in messages for value in message.values())
+        self._seconds_left += SECONDS_A_MESSAGE * len(messages) + SECONDS_A_MEGABYTE * n_characters / 1_000_000
+        self._n_renders += 1
+        started = time.thread_time()
+        self._environment.begin(ticks, limit, started + self._seconds_left)
         pieces: list[str] = []
         room = limit
         try:
@@ -92,14 +109,26 @@ class ChatTemplate:
                 messages=list(messages), add_generation_prompt=add_generation_prompt, **self._variables
             ):
                 room -= len(piece)
+                self._environment.check_time()
                 if room < 0:
                     raise TemplateRefusedError(f"a template printed more than {limit} characters")
                 pieces.append(piece)
-        except (AssayError, TemplateRefusedError):
+        except _OutOfTimeError:
+            raise AssayError(
+                f"the chat template took {SECONDS:.0f} seconds and more of processor time within its first "
+                f"{self._n_renders} renders: use another one"
+            ) from None
+        except TemplateRefusedError:
             raise
         except Exception as error:  # a template can raise whatever its operations raise
             raise TemplateRefusedError(f"the template cannot be rendered: {error}") from error
+        finally:
+            self._seconds_left -= time.thread_time() - started
         return "".join(pieces)
+
+
+class _OutOfTimeError(Exception):
+    """The renders of a template have taken longer than they may."""
 
 
 class _Generation(Extension):
@@ -157,7 +186,7 @@ class _Counting(NodeTransformer):
 class _Environment(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(("+", "*", "**", "%", "-", "//"))
 
-    def __init__(self) -> None:
+    def __init__(self, today: datetime.date) -> None:
         super().__init__(
             trim_blocks=True, lstrip_blocks=True, autoescape=False, extensions=[LoopControlExtension, _Generation]
         )
@@ -165,10 +194,12 @@ class _Environment(ImmutableSandboxedEnvironment):
             "raise_exception": _raise_exception,
             "namespace": Namespace,
             "range": safe_range,
+            "dict": lambda *pairs, **named: self._measured(dict(*pairs, **named)),
+            "strftime_now": functools.partial(_formatted, datetime.datetime.combine(today, datetime.time())),
         }
         self.filters = {name: function for name, function in self.filters.items() if name in _FILTERS}
         self.filters |= {
-            "tojson": _to_json,
+            "tojson": self._to_json,
             "indent": _indent,
             "join": self._limited(self.filters["join"]),
             "replace": self._limited(self.filters["replace"]),
@@ -178,10 +209,10 @@ class _Environment(ImmutableSandboxedEnvironment):
             "list": self._measuring(self.filters["list"]),
             "sort": self._measuring(self.filters["sort"]),
         }
-        self.begin(0, 0)
+        self.begin(0, 0, 0.0)
 
-    def begin(self, ticks: int, limit: int) -> None:
-        self.ticks_left, self.limit, self.ends = ticks, limit, time.monotonic() + SECONDS
+    def begin(self, ticks: int, limit: int, ends: float) -> None:
+        self.ticks_left, self.limit, self._ends = ticks, limit, ends
         # By identity, with the list itself, so that no other one can take its place while the template runs.
         self._sizes: dict[int, tuple[Any, int]] = {}
 
@@ -225,12 +256,31 @@ class _Environment(ImmutableSandboxedEnvironment):
                 self._check_parts(0 if isinstance(value, str | bytes) else len(value) * abs(int(count)))
         return self._measured(super().call_binop(context, operator, left, right))
 
+    def _to_json(
+        self,
+        value: Any,
+        ensure_ascii: bool = False,
+        indent: int | str | None = None,
+        separators: tuple[str, str] | None = None,
+        sort_keys: bool = False,
+    ) -> str:
+        """As transformers has it: plain JSON, without the escapes for HTML of jinja2's own."""
+        width = len(indent) if isinstance(indent, str) else indent or 0
+        if not isinstance(width, int) or not 0 <= width <= _NESTED:
+            raise TemplateRefusedError("a template may not indent that far")
+        longest = max((len(str(one)) for one in separators or ()), default=2)
+        self._check_size(self._size_of(value) * max(longest, 1 + width * _depth(value) if width else 1))
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
     def _tick(self) -> None:
         self.ticks_left -= 1
         if self.ticks_left < 0:
             raise TemplateRefusedError("the template loops further than its messages give reason to")
-        if time.monotonic() > self.ends:
-            raise AssayError(f"the chat template was still running after {SECONDS:.0f} seconds: use another one")
+        self.check_time()
+
+    def check_time(self) -> None:
+        if time.thread_time() > self._ends:
+            raise _OutOfTimeError
 
     def _join(self, *values: Any) -> str:
         texts = [str(value) for value in values]
@@ -308,10 +358,17 @@ def _raise_exception(message: object = "") -> Any:
     raise TemplateRefusedError(f"the template raised: {message}")
 
 
-def _to_json(value: Any, indent: int | None = None, **_: Any) -> str:
-    if indent is not None and not 0 <= int(indent) <= _NESTED:
-        raise TemplateRefusedError("a template may not indent that far")
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+def _formatted(now: datetime.datetime, format: object) -> str:
+    if not isinstance(format, str) or len(format) > _FORMAT_CHARACTERS or not _FORMAT.fullmatch(format):
+        raise TemplateRefusedError("a template may not format a date like that")
+    return now.strftime(format)
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects lie in each other; of a value whose size was checked."""
+    if not isinstance(value, list | tuple | dict):
+        return 0
+    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
 
 
 def _indent(value: Any, width: int = 4, first: bool = False, blank: bool = False) -> str:

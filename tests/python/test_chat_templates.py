@@ -1,5 +1,6 @@
 """Any published chat template renders; none can hang the build, outgrow it, or reach Python."""
 
+import datetime
 import time
 
 import pytest
@@ -31,7 +32,16 @@ MESSAGES = [
             "system+user+assistant</s>",
         ),
         ("{{ {'a': [1, 'é']} | tojson(indent=2) }}", '{\n  "a": [\n    1,\n    "é"\n  ]\n}'),
-        ("{{ strftime_now is defined }}", "False"),
+        (
+            "{{ {'b': '<é>', 'a': [1]} | tojson(ensure_ascii=True, separators=(',', ':'), sort_keys=True) }}",
+            '{"a":[1],"b":"<\\u00e9>"}',
+        ),
+        ("{{ [1, {}] | tojson(indent='\t') }}{{ '<&>' | tojson }}", '[\n\t1,\n\t{}\n]"<&>"'),
+        # As templates of gpt-oss, Mistral Small 3, Granite 3 and Llama 3 ask for the date.
+        ("{{ strftime_now is defined }}{{ strftime_now('%Y-%m-%d') }}", "True2025-01-01"),
+        ("{%- set today = strftime_now('%B %d, %Y') %}{{ today }} {{ strftime_now('%-d %b') }}", "January 01, 2025 1 Jan"),
+        ("{{ dict(a=1, b=[2]) | tojson }}", '{"a": 1, "b": [2]}'),
+        ("  {% if true %}\n  yes\n  {% endif %}\nend", "  yes\nend"),
         ("{% set rest = [messages[0]] + messages[1:] %}{{ rest | length }}{{ [1, 'a', (2,)] }}", "3[1, 'a', (2,)]"),
         ("{% for a, b in [('x', 1), ('y', 2)] %}{{ a }}{{ b }}{% endfor %}{{ '-' * 3 }}{{ [0] * 2 }}", "x1y2---[0, 0]"),
         (
@@ -88,6 +98,14 @@ def test_what_published_templates_use_is_understood(template: str, printed: str 
         ("{{ 'x'.ljust(1000000000) }}", "ljust"),
         ("{{ 'x' | center(1000000000) }}", "center"),
         ("{{ [1] | tojson(indent=1000000000) }}", "indent that far"),
+        ("{{ [1] | tojson(indent=' ' * 1000) }}", "indent that far"),
+        ("{{ [1, 2] | tojson(separators=('x' * 40000000, ':')) }}", "more than"),
+        # Every one of a million lines would begin with 9,000 blanks.
+        ("{% set x = [1] * 999999 %}" + "{% set x = [x] %}" * 90 + "{{ x | tojson(indent=100) }}", "more than"),
+        ("{{ strftime_now('%1000000000Y') }}", "format a date like that"),
+        ("{{ strftime_now('%Y' * 1000) }}", "format a date like that"),
+        ("{{ strftime_now(7) }}", "format a date like that"),
+        ("{% set x = dict(a=1) %}" + "{% set x = dict(a=x, b=x) %}" * 60 + "{{ x | tojson }}", "more than"),
         ("{{ 'a\nb' | indent(1000000000) }}", "indent that far"),
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
         ("{{ messages.append(1) }}", "unsafe"),
@@ -117,7 +135,31 @@ def test_a_template_may_not_print_without_end() -> None:
         ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}").render([{"content": "x" * 30}] * 2, limit=40)
 
 
-def test_time_is_the_last_resort_and_stops_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_templates, "SECONDS", -1.0)
-    with pytest.raises(AssayError, match="still running"):
-        ChatTemplate("{% for m in messages %}{% endfor %}").render(MESSAGES)
+def test_the_date_of_today_is_the_one_that_was_set() -> None:
+    template = ChatTemplate("{{ strftime_now('%Y-%m-%d') }}", today=datetime.date(2026, 7, 9))
+    assert template.render([]) == "2026-07-09"
+
+
+SLOW = "{% set x = 'ab' * 900000 %}{% for a in range(9000) %}{% if x.upper() == 'a' %}{% endif %}{% endfor %}fine"
+
+
+def test_a_template_that_takes_long_a_render_stops_the_build_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_templates, "SECONDS", 0.2)
+    template = ChatTemplate(SLOW)
+    started = time.thread_time()
+    with pytest.raises(AssayError, match=r"the chat template took 0 seconds and more .* first 1 renders: use another"):
+        template.render(MESSAGES)
+    assert time.thread_time() - started < 2
+
+
+def test_the_budget_of_time_is_that_of_all_renders_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10_000, 7))  # every look at it is seven seconds later
+    monkeypatch.setattr(chat_templates.time, "thread_time", lambda: next(clock))
+    template = ChatTemplate("fine")
+    with pytest.raises(AssayError, match=r"within its first \d renders"):
+        for _ in range(9):
+            assert template.render([]) == "fine"
+    clock = iter(range(0, 10_000, 7))
+    template = ChatTemplate("fine")
+    for _ in range(100):  # as many messages as give reason to
+        assert template.render([{"content": "a"}] * 3000) == "fine"
