@@ -66,9 +66,7 @@ class TemplateRefusedError(ValueError):
 class ChatTemplate:
     """A chat template, compiled once; `render` may be called any number of times, from one thread."""
 
-    def __init__(
-        self, source: str, variables: Mapping[str, Any] | None = None, today: datetime.date = TODAY
-    ) -> None:
+    def __init__(self, source: str, variables: Mapping[str, Any] | None = None, today: datetime.date = TODAY) -> None:
         """Take the template's source, what it may name besides its messages (`eos_token`), and its date of today."""
         self._variables = {"tools": None, "documents": None, **(variables or {})}
         self._environment = _Environment(today)

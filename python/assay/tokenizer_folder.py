@@ -1,27 +1,71 @@
-"""What lies in a tokenizer folder besides the tokenizer: the chat template, and the tokens it may name."""
+"""A tokenizer's folder: where it lies, its chat template, the tokens that may name, and faults of the library."""
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from assay.errors import AssayError
 from assay.names import shown
 
-_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
+_NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+
+
+class TokenizerFailedError(ValueError):
+    """The tokenizer library gave up on a text; the message says why."""
+
+
+@contextlib.contextmanager
+def tokenizing() -> Iterator[None]:
+    """Turns every fault of the tokenizer library into TokenizerFailedError, a panic of its own core too."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic, such as of a pattern that runs into its limit, is no `Exception`, and its class cannot be imported.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise TokenizerFailedError(shown(error)) from None
+        raise
+
+
+def named_folder(setting: str) -> Path:
+    """The folder of the tokenizer that a person names by it, by its `tokenizer.json`, or by a model of the hub's cache.
+
+    A model of the cache is `models--<organisation>--<name>`, its files lie in `snapshots/<revision>`: the revision
+    that `refs/main` names is taken, else the only one. Raises AssayError when there is no `tokenizer.json`.
+    """
+    path = Path(os.path.expanduser(setting))
+    if path.name == "tokenizer.json" and path.is_file():
+        return path.parent
+    if (path / "tokenizer.json").is_file():
+        return path
+    revisions = sorted(file.parent for file in path.glob("snapshots/*/tokenizer.json"))
+    with contextlib.suppress(OSError, ValueError):
+        revision = path / "snapshots" / (path / "refs" / "main").read_text(encoding="utf-8").strip()
+        if revision in revisions:
+            return revision
+    if len(revisions) > 1:
+        raise AssayError(f"{shown(path)} holds {len(revisions)} revisions: name one of the folders in its snapshots")
+    if not revisions:
+        raise AssayError(f"there is no tokenizer {shown(path)}: name a tokenizer.json or a folder that holds one")
+    return revisions[0]
 
 
 def chat_template_of(folder: Path) -> str | None:
     """Return the chat template of a tokenizer folder, or null when it has none.
 
-    `chat_template.jinja` comes first, then `chat_template` of `tokenizer_config.json`: a text, or a list of named
-    ones of which `default` is taken. Raises AssayError when a file is there and cannot be read.
+    `chat_template.jinja` comes first, then `additional_chat_templates/default.jinja`, then `chat_template` of
+    `tokenizer_config.json`: a text, or a list of named ones of which `default` is taken. Raises AssayError when a file
+    is there and cannot be read.
     """
-    template = folder / "chat_template.jinja"
-    try:
-        if template.is_file():
-            return template.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise AssayError(f"the chat template {shown(template)} cannot be read: {error}") from None
+    for name in ("chat_template.jinja", "additional_chat_templates/default.jinja"):
+        template = folder / name
+        try:
+            if template.is_file():
+                return template.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise AssayError(f"the chat template {shown(template)} cannot be read: {error}") from None
     published = _settings_of(folder).get("chat_template")
     if isinstance(published, list):
         named = [one for one in published if isinstance(one, dict) and one.get("name") == "default"]
@@ -30,7 +74,7 @@ def chat_template_of(folder: Path) -> str | None:
 
 
 def named_tokens_of(folder: Path) -> dict[str, str]:
-    """Return what a chat template may name besides its messages: `bos_token`, `eos_token`, `pad_token`, `unk_token`.
+    """Return what a chat template may name besides its messages: `bos_token`, `eos_token` and the like.
 
     Read from `tokenizer_config.json`, where each is a text or an object with the text as `content`; one that is null
     or absent is left out, and prints as nothing. Raises AssayError when the file is there and cannot be read.

@@ -39,7 +39,10 @@ MESSAGES = [
         ("{{ [1, {}] | tojson(indent='\t') }}{{ '<&>' | tojson }}", '[\n\t1,\n\t{}\n]"<&>"'),
         # As templates of gpt-oss, Mistral Small 3, Granite 3 and Llama 3 ask for the date.
         ("{{ strftime_now is defined }}{{ strftime_now('%Y-%m-%d') }}", "True2025-01-01"),
-        ("{%- set today = strftime_now('%B %d, %Y') %}{{ today }} {{ strftime_now('%-d %b') }}", "January 01, 2025 1 Jan"),
+        (
+            "{%- set today = strftime_now('%B %d, %Y') %}{{ today }} {{ strftime_now('%-d %b') }}",
+            "January 01, 2025 1 Jan",
+        ),
         ("{{ dict(a=1, b=[2]) | tojson }}", '{"a": 1, "b": [2]}'),
         ("  {% if true %}\n  yes\n  {% endif %}\nend", "  yes\nend"),
         ("{% set rest = [messages[0]] + messages[1:] %}{{ rest | length }}{{ [1, 'a', (2,)] }}", "3[1, 'a', (2,)]"),
@@ -154,7 +157,7 @@ def test_a_template_that_takes_long_a_render_stops_the_build_with_a_sentence(mon
 
 def test_the_budget_of_time_is_that_of_all_renders_together(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 10_000, 7))  # every look at it is seven seconds later
-    monkeypatch.setattr(chat_templates.time, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock))
     template = ChatTemplate("fine")
     with pytest.raises(AssayError, match=r"within its first \d renders"):
         for _ in range(9):

@@ -4,6 +4,9 @@ Every row is rendered with the chat template and encoded; the label span of each
 again. Where a turn stands in the rendered text is asked of the template itself: the same conversation is rendered once
 more with one letter of every trained turn exchanged, and the letters that changed say where the turns are. So a text
 that quotes another turn, or holds chat markers, cannot pass for one.
+
+Without a tokenizer the mask is a flag on whole messages and is looked at as that: what trains is text and is not empty.
+Nothing is rendered or encoded then, and every figure of tokens is unknown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +15,7 @@ from typing import Any
 
 from assay.chat_templates import ChatTemplate, TemplateRefusedError
 from assay.mixes.tokenizer import AuditTokenizer
+from assay.tokenizer_folder import TokenizerFailedError
 
 LONGEST_CHARACTERS = 2_000_000
 """A longer rendered row is refused unread: no context holds it, and one word of that length takes minutes to encode."""
@@ -52,7 +56,7 @@ class TurnAudit:
     end_token: int | None = None
     stop_token_in_span: bool | None = None
     decoded_equal: bool | None = None
-    n_boundary_merges: int = 0
+    n_boundary_merges: int | None = None
 
 
 @dataclass(frozen=True)
@@ -244,12 +248,14 @@ def _decodes_to(
 
 
 def audit_conversation(
-    tokenizer: AuditTokenizer, conversation: Mapping[int, Message], rows: Sequence[RowRequest]
+    tokenizer: AuditTokenizer | None, conversation: Mapping[int, Message], rows: Sequence[RowRequest]
 ) -> list[RowAudit]:
     """Audit all rows that are cut from one conversation; the result is in their order.
 
     `conversation` maps message indexes to messages. Rows that begin alike are encoded once.
     """
+    if tokenizer is None:
+        return [_by_message(conversation, row) for row in rows]
     # A role is text of the data too, and the template prints it beside its own markers.
     counts = {
         index: tokenizer.n_control_tokens(message.content) + tokenizer.n_control_tokens(message.role)
@@ -260,10 +266,14 @@ def audit_conversation(
     longest: EncodedText | None = None
     remaining = [(number, one) for number, one in enumerate(placed) if isinstance(one, Placed)]
     for number, one in sorted(remaining, key=lambda pair: (-len(pair[1].text), pair[0])):
-        encoded = longest.beginning(tokenizer, one.text) if longest else None
-        if encoded is None:
-            longest = encoded = EncodedText.of(tokenizer, one.text)
-        results[number] = _judged(tokenizer, conversation, rows[number], one, encoded, counts)
+        try:
+            encoded = longest.beginning(tokenizer, one.text) if longest else None
+            if encoded is None:
+                longest = encoded = EncodedText.of(tokenizer, one.text)
+            results[number] = _judged(tokenizer, conversation, rows[number], one, encoded, counts)
+        except TokenizerFailedError as error:
+            injected = sum(counts[index] for index in rows[number].message_indexes)
+            results[number] = _failed(rows[number], f"tokenizer_failed: {error}"[:200], len(one.text), injected)
     return [result for result in results if result is not None]
 
 
@@ -271,14 +281,10 @@ def _placed(
     tokenizer: AuditTokenizer, conversation: Mapping[int, Message], row: RowRequest, counts: Mapping[int, int]
 ) -> Placed | RowAudit:
     injected = sum(counts.get(index, 0) for index in row.message_indexes)
-    if not row.message_indexes or any(index not in conversation for index in row.message_indexes):
-        return _failed(row, "message_missing", None, injected)
+    fault, size = _fault_of_texts(conversation, row)
+    if fault is not None:
+        return _failed(row, fault, size, injected)
     messages = [conversation[index] for index in row.message_indexes]
-    size = sum(len(message.content) for message in messages)
-    if size > LONGEST_CHARACTERS:
-        return _failed(row, "too_long_to_encode", size, injected)
-    if any(not _is_text(message.content) for message in messages):
-        return _failed(row, "lone_surrogate", size, injected)
     place = {index: position for position, index in enumerate(row.message_indexes)}
     try:
         placed = place_turns(tokenizer.template, messages, (place[index] for index in row.trained))
@@ -289,6 +295,30 @@ def _placed(
     if not _is_text(placed.text):
         return _failed(row, "lone_surrogate", len(placed.text), injected)
     return placed
+
+
+def _fault_of_texts(conversation: Mapping[int, Message], row: RowRequest) -> tuple[str | None, int | None]:
+    """Why the texts of a row are none to train on, else null; and their characters."""
+    if not row.message_indexes or any(index not in conversation for index in row.message_indexes):
+        return "message_missing", None
+    messages = [conversation[index] for index in row.message_indexes]
+    size = sum(len(message.content) for message in messages)
+    if size > LONGEST_CHARACTERS:
+        return "too_long_to_encode", size
+    return None if all(_is_text(message.content) for message in messages) else "lone_surrogate", size
+
+
+def _by_message(conversation: Mapping[int, Message], row: RowRequest) -> RowAudit:
+    fault, size = _fault_of_texts(conversation, row)
+    if fault is not None:
+        return _failed(row, fault, size, None)
+    empty = {index for index in row.trained if not conversation[index].content.strip()}
+    turns = tuple(
+        TurnAudit(index, "fail", "empty_content") if index in empty else TurnAudit(index, "pass", None)
+        for index in row.trained
+    )
+    reason = None if len(empty) < len(turns) else "no_trained_turn_passes"
+    return RowAudit("pass" if reason is None else "fail", reason, None, None, None, turns)
 
 
 def _judged(
@@ -330,7 +360,7 @@ def _because(turn: TurnAudit, reason: str) -> TurnAudit:
     return turn if turn.reason else TurnAudit(**{**vars(turn), "verdict": "fail", "reason": reason})
 
 
-def _failed(row: RowRequest, reason: str, n_characters: int | None, injected: int) -> RowAudit:
+def _failed(row: RowRequest, reason: str, n_characters: int | None, injected: int | None) -> RowAudit:
     turns = tuple(TurnAudit(index, "fail", reason) for index in row.trained)
     return RowAudit("fail", reason, n_characters, None, injected, turns)
 

@@ -13,12 +13,13 @@ import msgspec.structs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.chat_templates import TODAY
 from assay.errors import AssayError
 from assay.mixes.export import AUDIT_FILE, FOLDER, SPLITS
 from assay.mixes.formats import FORMATS
 from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, training_template
 from assay.mixes.rows import BYTES_A_GROUP, RowRecord, decoded, encoded, lines_of
-from assay.mixes.tokenizer import AuditTokenizer, Identity, identity_of, load, tokenizer_folder
+from assay.mixes.tokenizer import AuditTokenizer, identity_of, load, tokenizer_folder
 from assay.names import shown
 from assay.steps.writing import whole, writing
 
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="the file to write (default: below mixes/formats of the exports)")
     parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="rows of one split alone")
     parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
-    parser.add_argument("--tokenizer", help="folder of the tokenizer that proved the masks (default: as in a build)")
+    parser.add_argument("--tokenizer", help="the tokenizer that proved the masks (default: as in a build)")
     parser.add_argument(
         "--max-row-tokens",
         type=int,
@@ -49,8 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     exports = arguments.exports or Path(os.environ.get("ASSAY_EXPORTS") or "exports")
     source = mix_file(exports, arguments.mix)
     raw_root = os.environ.get("ASSAY_RAW_ROOT") or "tests/fixtures/raw"
-    folder = tokenizer_folder(arguments.tokenizer or os.environ.get("ASSAY_TOKENIZER") or "", raw_root)
-    tokenizer = audited_tokenizer(exports, folder)
+    named = arguments.tokenizer or os.environ.get("ASSAY_TOKENIZER") or ""
+    tokenizer = audited_tokenizer(exports, tokenizer_folder(named, raw_root), bool(named))
+    if tokenizer is None and made.needs_template:
+        raise AssayError(
+            f"{made.name} needs the text that a chat template prints, and no tokenizer was named at the build: "
+            "set ASSAY_TOKENIZER and build again"
+        )
     marked = "" if arguments.split == "all" else f".{arguments.split}"
     default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
     target: Path = arguments.out or default
@@ -62,6 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise AssayError(f"a context of {arguments.max_row_tokens} tokens holds no row: name a larger --max-row-tokens")
     lengths = audited_lengths(exports, arguments.max_row_tokens)
     arguments.max_row_tokens = lengths.limit
+    if tokenizer is None and lengths.limit is not None:
+        print(
+            f"no tokenizer was named at the build: it is not known which targets a context of {lengths.limit:,} tokens "
+            "cuts off",
+            file=sys.stderr,
+        )
     result = write_format(made, source, target, arguments, tokenizer, lengths.cut_off)
     grown = f", {target.stat().st_size / max(source.stat().st_size, 1):.2f} times the bytes"
     print(f"{result.n_read:,} rows became {result.n_written:,} rows in {shown(target)}{grown}")
@@ -95,11 +107,12 @@ def mix_file(exports: Path, mix: str) -> Path:
 class Lengths:
     """The context to train with, what the longest exported row needs, and which targets such a context cuts off.
 
-    In tokens; `cut_off` has the places of the messages by the id of their row, for rows that have such a target.
+    In tokens, null where no tokenizer counted them; `cut_off` has the places of the messages by the id of their row,
+    for rows that have such a target.
     """
 
-    limit: int
-    longest: int
+    limit: int | None
+    longest: int | None
     cut_off: Mapping[str, frozenset[int]]
 
 
@@ -112,13 +125,13 @@ def audited_lengths(exports: Path, limit: int | None) -> Lengths:
     path = exports / FOLDER / AUDIT_FILE
     if not path.is_file():
         raise AssayError(f"{shown(path)} is gone, so it is not known which rows a context holds: build again")
-    longest = 0
+    longest: int | None = 0
     cut_off: dict[str, frozenset[int]] = {}
     for line in lines_of(path):
         said = _audited(line, path)
         if not said.is_exported:
             continue
-        longest = max(longest, said.n_tokens or 0)
+        longest = None if longest is None or said.n_tokens is None else max(longest, said.n_tokens)
         if limit is not None and (said.n_tokens or 0) > limit:
             passed = [turn for turn in said.turns if turn.verdict == "pass"]
             behind = [turn.message_index for turn in passed if (turn.end_token or 0) > limit]
@@ -140,6 +153,7 @@ class _Audited(msgspec.Struct):
     turns: list[_AuditedTurn] = []
     tokenizer_sha256: str | None = None
     template_sha256: str | None = None
+    template_date: str | None = None
 
 
 def _audited(line: bytes, path: Path) -> _Audited:
@@ -149,21 +163,31 @@ def _audited(line: bytes, path: Path) -> _Audited:
         raise AssayError(f"{shown(path)} holds a line that is no row of an audit: {error}") from None
 
 
-def audited_tokenizer(exports: Path, folder: Path) -> AuditTokenizer:
-    """The tokenizer of the folder. Raises AssayError when the masks were proven with another one."""
-    identity = identity_of(folder)
-    if not identity.is_complete:
-        raise AssayError(f"{shown(folder)} holds no tokenizer with a chat template: name one with --tokenizer")
+def audited_tokenizer(exports: Path, folder: Path | None, is_named: bool = True) -> AuditTokenizer | None:
+    """The tokenizer of the folder; null where the masks were proven without one and none is named.
+
+    Raises AssayError when the masks were proven with another one.
+    """
     path = exports / FOLDER / AUDIT_FILE
     first = next(lines_of(path), None) if path.is_file() else None
-    if first is not None:
-        said = _audited(first, path)
-        used = Identity(said.tokenizer_sha256, said.template_sha256)
-        if used.is_complete and used != identity:
+    if first is None:
+        return load(folder, identity_of(folder)) if folder else None
+    said = _audited(first, path)
+    if said.template_sha256 is None:
+        if is_named:
             raise AssayError(
-                f"the masks below {shown(exports)} were proven with another tokenizer or template than "
-                f"{shown(folder)}: name that one with --tokenizer, or build again with this one"
+                f"the masks below {shown(exports)} were proven without a tokenizer: build again with this one"
             )
+        return None
+    identity = identity_of(folder, said.template_date or TODAY.isoformat())
+    if folder is None or (said.tokenizer_sha256, said.template_sha256) != (
+        identity.tokenizer_sha256,
+        identity.template_sha256,
+    ):
+        raise AssayError(
+            f"the masks below {shown(exports)} were proven with another tokenizer or template than "
+            f"{shown(folder) if folder else 'none'}: name that one with --tokenizer, or build again with this one"
+        )
     return load(folder, identity)
 
 
@@ -186,7 +210,7 @@ def write_format(
     source: Path,
     target: Path,
     arguments: argparse.Namespace,
-    tokenizer: AuditTokenizer,
+    tokenizer: AuditTokenizer | None,
     cut_off: Mapping[str, frozenset[int]],
 ) -> Result:
     """Write a mix in a format and its configuration beside it; both or none.
@@ -195,7 +219,7 @@ def write_format(
     """
     template = None
     result = Result()
-    if made.masks_generation_prompt:
+    if made.masks_generation_prompt and tokenizer is not None:
         try:
             template = training_template(tokenizer.template_source, tokenizer)
         except UnfitRowError as error:

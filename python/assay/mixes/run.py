@@ -17,6 +17,8 @@ import assay.chat_templates
 import assay.mixes.audit
 import assay.mixes.texts
 import assay.mixes.tokenizer
+import assay.tokenizer_folder
+from assay.chat_templates import TODAY
 from assay.mixes.audit import Message, RowAudit, RowRequest, audit_conversation, unknown
 from assay.mixes.texts import Block, Place, conversations
 from assay.mixes.tokenizer import Identity, identity_of, load
@@ -46,8 +48,10 @@ ROWS = pa.schema(
         ("over_limit", pa.bool_()),
         ("verdict", pa.string()),
         ("reason", pa.string()),
+        ("tokenizer", pa.string()),
         ("tokenizer_sha256", pa.string()),
         ("template_sha256", pa.string()),
+        ("template_date", pa.string()),
     ]
 )
 """One row a candidate row; counts of trained turns and tokens are those of turns that pass."""
@@ -87,7 +91,7 @@ class Task:
     landing: Path
     block: Block
     rows: tuple[tuple[Place, RowRequest], ...]
-    tokenizer: Path
+    tokenizer: Path | None
     identity: Identity
     max_row_tokens: int
     fingerprint: str
@@ -105,16 +109,23 @@ class Done:
 
 @dataclass(frozen=True)
 class Report:
-    """What an audit of all rows took: rows audited and found again, tokens encoded, wall seconds; and the tokenizer."""
+    """What an audit of all rows took: rows audited and found again, tokens encoded, wall seconds; and the tokenizer's
+    name, null without one.
+    """
 
     n_audited: int
     n_found: int
     n_tokens: int
     seconds: float
-    tokenizer: str
+    tokenizer: str | None
 
     def sentence(self) -> str:
         """One line for a person."""
+        if self.tokenizer is None:
+            return (
+                f"Mask audit: {self.n_audited:,} rows by their messages alone, {self.n_found:,} known from before; no "
+                "tokenizer is named, so every figure of tokens is unknown: set ASSAY_TOKENIZER to that of your model"
+            )
         rate = f"{self.n_tokens / self.seconds:,.0f} tokens/s" if self.seconds > 0 else "no time at all"
         return (
             f"Mask audit: {self.n_audited:,} rows of {self.n_tokens:,} tokens in {self.seconds:.1f} s ({rate}); "
@@ -123,18 +134,24 @@ class Report:
 
 
 def audit_tree(
-    rows: Path, landing: Path, tokenizer: Path, max_row_tokens: int, workers: int | None = None, watched: bool = False
+    rows: Path,
+    landing: Path,
+    tokenizer: Path | None,
+    max_row_tokens: int,
+    workers: int | None = None,
+    watched: bool = False,
+    today: str = TODAY.isoformat(),
 ) -> Report:
     """Bring `mix_audit_rows` and `mix_audit_turns` below `landing` to what the rows say.
 
     `rows` is a parquet file with a row a candidate row: mix, row_id, text_source, text_artifact_id, text_line,
     text_side, message_indexes, trained (both: indexes of landed messages). Results are found again by content: the
-    same messages under the same mask, tokenizer, template, limit and code. Without a tokenizer or a template every
-    verdict is unknown.
+    same messages under the same mask, tokenizer, template, limit and code. `today` is the day (ISO) that a template is
+    told. Without a tokenizer the mask is looked at message by message, and every figure of tokens is null.
     """
     started = time.monotonic()
-    identity = identity_of(tokenizer)
-    fingerprint = _fingerprint(identity, named_tokens_of(tokenizer), max_row_tokens)
+    identity = identity_of(tokenizer, today)
+    fingerprint = _fingerprint(identity, named_tokens_of(tokenizer) if tokenizer else {}, max_row_tokens)
     with writing(landing):
         for table, schema in OUTPUTS.items():
             (landing / table).mkdir(parents=True, exist_ok=True)
@@ -157,15 +174,21 @@ def audit_tree(
         for path in (landing / table).iterdir():
             if path.name not in stems:
                 path.unlink()
-    named = str(tokenizer) if identity.is_complete else "none"
-    return Report(done[0], done[1], done[2], time.monotonic() - started, named)
+    return Report(done[0], done[1], done[2], time.monotonic() - started, identity.tokenizer)
 
 
 def _fingerprint(identity: Identity, named_tokens: dict[str, str], max_row_tokens: int) -> str:
     """What a verdict depends on besides the row: code, libraries, tokenizer, template and its tokens, limit."""
     used = f"{tokenizers.__version__} {identity} {named_tokens} {max_row_tokens}"
     digest = hashlib.sha256(used.encode("utf-8", "surrogatepass"))
-    for module in (assay.mixes.audit, assay.chat_templates, assay.mixes.texts, assay.mixes.tokenizer):
+    modules = (
+        assay.mixes.audit,
+        assay.chat_templates,
+        assay.mixes.texts,
+        assay.mixes.tokenizer,
+        assay.tokenizer_folder,
+    )
+    for module in modules:
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(Path(__file__).read_bytes())
     return digest.hexdigest()
@@ -200,7 +223,7 @@ def _audit(task: Task) -> Done:
         rows.append((*key, *audited.row))
         turns.extend((*key, *turn) for turn in audited.turns)
 
-    tokenizer = load(task.tokenizer, task.identity) if task.identity.is_complete else None
+    tokenizer = load(task.tokenizer, task.identity) if task.tokenizer else None
     for place, conversation in conversations(task.landing, task.block, cut):
         digests = {index: _digest(message) for index, message in conversation.items()}
         new: list[tuple[str, RowRequest]] = []
@@ -212,11 +235,7 @@ def _audit(task: Task) -> Done:
             else:
                 new.append((content_key, request))
         requests = [request for _, request in new]
-        results = (
-            [unknown(request, "no_tokenizer") for request in requests]
-            if tokenizer is None
-            else audit_conversation(tokenizer, conversation, requests)
-        )
+        results = audit_conversation(tokenizer, conversation, requests)
         for (content_key, request), result in zip(new, results, strict=True):
             n_audited += 1
             n_tokens += result.n_tokens or 0
@@ -234,6 +253,7 @@ def audited_row(content_key: str, request: RowRequest, result: RowAudit, task: T
     places = {index: place for place, index in enumerate(request.message_indexes)}
     passing = [turn for turn in result.turns if turn.verdict == "pass"]
     is_known = result.verdict != "unknown"
+    is_encoded = is_known and task.tokenizer is not None
     turns = tuple(
         (
             places.get(turn.message_index),
@@ -251,21 +271,23 @@ def audited_row(content_key: str, request: RowRequest, result: RowAudit, task: T
     if result.n_tokens is not None:
         over: bool | None = result.n_tokens > task.max_row_tokens
     else:
-        over = True if result.reason == "too_long_to_encode" else None
+        over = True if is_encoded and result.reason == "too_long_to_encode" else None
     row = (
         content_key,
         result.n_characters,
         result.n_tokens,
         len(passing) if is_known else None,
-        sum((turn.end_token or 0) - (turn.first_token or 0) for turn in passing) if is_known else None,
-        all(turn.stop_token_in_span for turn in passing) if passing else None,
-        sum(turn.n_boundary_merges for turn in result.turns) if is_known else None,
+        sum((turn.end_token or 0) - (turn.first_token or 0) for turn in passing) if is_encoded else None,
+        all(turn.stop_token_in_span for turn in passing) if passing and is_encoded else None,
+        sum(turn.n_boundary_merges or 0 for turn in result.turns) if is_encoded else None,
         result.n_injected_tokens,
         over,
         result.verdict,
         result.reason,
+        task.identity.tokenizer,
         task.identity.tokenizer_sha256,
         task.identity.template_sha256,
+        task.identity.template_date,
     )
     return AuditedRow(row, turns)
 

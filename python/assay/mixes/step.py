@@ -14,11 +14,13 @@ from assay.exporting import FILES, files_table, inputs_sha256, rules_json
 from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
 from assay.mixes.export import FINALS, FOLDER, Written, export_mixes
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
+from assay.mixes.tokenizer import tokenizer_folder
 from assay.steps.progress import is_watched
 from assay.steps.writing import writing
 
 INPUT_FOLDER = "mix_input"
 AUDIT_REPORT, EXPORT_REPORT = "mix_audit.json", "mix_export.json"
+PROVEN_WITH = ("tokenizer", "tokenizer_sha256", "template_sha256", "template_date")
 SOURCES = ("sn97", "mini_coder", "tokenizer")
 _LISTED = """
     list(text_message_index order by message_index) as message_indexes,
@@ -43,7 +45,7 @@ _EXPORTED = """
 """
 _AUDITED = """
     row_id as id, mix, verdict, reason, n_characters, n_tokens, n_trained_turns, n_trained_tokens, stop_token_in_span,
-    n_boundary_merges, n_injected_tokens, over_limit, tokenizer_sha256, template_sha256,
+    n_boundary_merges, n_injected_tokens, over_limit, tokenizer, tokenizer_sha256, template_sha256, template_date,
     coalesce(is_exported, false) as is_exported,
     coalesce(turns, []) as turns
 """
@@ -67,20 +69,20 @@ def audit_step(
     session: duckdb.DuckDBPyConnection,
     model: str,
     landing: str,
-    tokenizer: Path,
-    max_row_tokens: int,
+    settings: Mapping[str, Any],
     rows: duckdb.DuckDBPyRelation,
     messages: duckdb.DuckDBPyRelation,
 ) -> duckdb.DuckDBPyRelation:
-    """Audit the candidate rows with a tokenizer folder and return the verdicts, one a row.
+    """Audit the candidate rows and return the verdicts, one a row.
 
-    `rows` has mix, row_id, text_source, text_artifact_id, text_line, text_side; `messages` mix, row_id, message_index,
-    text_message_index, train. A fault is left in the warehouse; the result is then empty.
+    `settings` are tokenizer (a folder or the like; empty: that of the raw tree), raw_root, max_row_tokens and
+    chat_template_date. `rows` has mix, row_id, text_source, text_artifact_id, text_line, text_side; `messages` mix,
+    row_id, message_index, text_message_index, train. A fault is left in the warehouse; the result is then empty.
     """
     key = "mix, row_id, text_source, text_artifact_id, text_line, text_side"
     listed = messages.aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
     joined = rows.project(key).set_alias("candidates").join(listed.set_alias("listed"), "mix, row_id")
-    request = {"step": "audit", "tokenizer": str(tokenizer), "max_row_tokens": max_row_tokens}
+    request = {"step": "audit", **settings}
     report = _run(session, model, landing, request, {"rows": joined}, AUDIT_REPORT)
     if report is None:
         return session.from_arrow(ROWS.empty_table())
@@ -113,8 +115,8 @@ def export_step(
     report = _run(session, model, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
     if report is None:
         return session.from_arrow(FILES.empty_table())
-    used = tables["mask_audit"].aggregate("max(tokenizer_sha256), max(template_sha256)").fetchall()[0]
-    rules = rules_json({"mix_plan": plan, "tokenizer_sha256": used[0], "template_sha256": used[1], **settings})
+    used = tables["mask_audit"].aggregate(", ".join(f"max({name})" for name in PROVEN_WITH)).fetchall()[0]
+    rules = rules_json({"mix_plan": plan, **dict(zip(PROVEN_WITH, used, strict=True)), **settings})
     inputs = inputs_sha256(tables["artifacts"], SOURCES)
     written = [Written(**file) for file in report["files"]]
     listing = [(f"{FOLDER}/{file.name}", file.n_bytes, file.sha256, file.n_rows, rules, inputs) for file in written]
@@ -182,8 +184,9 @@ def main() -> int:
     shared = (request["workers"], request["watched"])
     try:
         if request["step"] == "audit":
-            tokenizer, limit = Path(request["tokenizer"]), request["max_row_tokens"]
-            audited = audit_tree(inputs["rows"], landing, tokenizer, limit, *shared)
+            tokenizer = tokenizer_folder(request["tokenizer"], request["raw_root"])
+            limit, today = request["max_row_tokens"], request["chat_template_date"]
+            audited = audit_tree(inputs["rows"], landing, tokenizer, limit, *shared, today)
             said: dict[str, Any] = {**vars(audited), "sentence": audited.sentence()}
         else:
             exports, mixes, finals = Path(request["exports"]), request["mixes"], request["finals"]

@@ -91,18 +91,76 @@ def test_another_limit_template_or_tokenizer_is_another_audit(tmp_path: Path, la
     assert _run(tmp_path, landing, ROWS, limit=10).n_audited == 0
 
 
-@pytest.mark.parametrize("missing", ["tokenizer.json", "chat_template.jinja"])
-def test_without_a_tokenizer_or_a_template_every_verdict_is_unknown(
-    tmp_path: Path, landing: Landing, missing: str
+def test_without_a_tokenizer_the_mask_is_looked_at_by_message_and_no_figure_of_tokens_is_known(
+    tmp_path: Path, landing: Landing
 ) -> None:
+    more_texts = {
+        10: [("user", "a"), ("assistant", " "), ("user", "b"), ("assistant", "c")],
+        11: [("user", "a"), ("assistant", "\n")],
+        12: [("user", "a" * 2_000_001), ("assistant", "b")],
+    }
+    landing.mini(SHARD, {9: CONVERSATION, **more_texts})
+    more = [
+        candidate("mini/empty", SHARD, 10, None, 4, 1, 3),
+        candidate("mini/none", SHARD, 11, None, 2, 1),
+        candidate("mini/long", SHARD, 12, None, 2, 1),
+    ]
+    path = write_candidates(tmp_path / "rows.parquet", [*ROWS, *more])
+    report = audit_tree(path, landing.folder, None, 10, 1)
+    assert (report.n_audited, report.n_found, report.n_tokens) == (7, 0, 0)
+    assert "no tokenizer is named, so every figure of tokens is unknown: set ASSAY_TOKENIZER" in report.sentence()
+    found, turns = _found(landing), _found(landing, TURNS_TABLE)
+    assert {key: (row["verdict"], row["reason"], row["n_trained_turns"]) for key, row in found.items()} == {
+        "credit/a": ("pass", None, 2),
+        "escape/b": ("pass", None, 1),
+        "escape/c": ("pass", None, 1),
+        "mini/d": ("pass", None, 1),
+        "mini/empty": ("pass", None, 1),
+        "mini/none": ("fail", "no_trained_turn_passes", 0),
+        "mini/long": ("fail", "too_long_to_encode", 0),
+    }
+    unknown = (
+        "n_tokens n_trained_tokens stop_token_in_span n_boundary_merges n_injected_tokens over_limit tokenizer "
+        "tokenizer_sha256 template_sha256 template_date"
+    ).split()
+    assert {row[name] for row in found.values() for name in unknown} == {None}
+    assert (turns["mini/empty/1"]["reason"], turns["mini/empty/3"]["verdict"]) == ("empty_content", "pass")
+    places = ("first_token", "end_token", "n_tokens", "stop_token_in_span", "decoded_equal", "n_boundary_merges")
+    assert {row[name] for row in turns.values() for name in places} == {None}
+    assert audit_tree(path, landing.folder, None, 10, 1).n_found == 7
+    # A tokenizer that is named later is another proof.
+    assert audit_tree(path, landing.folder, write_tokenizer(tmp_path / "tokenizer"), 10, 1).n_audited == 7
+
+
+def test_the_day_that_a_template_is_told_is_part_of_the_proof(tmp_path: Path, landing: Landing) -> None:
+    folder = write_tokenizer(tmp_path / "tokenizer", "{{ strftime_now('%Y') }}" + PLAIN_TEMPLATE)
+    path = write_candidates(tmp_path / "rows.parquet", ROWS)
+    assert audit_tree(path, landing.folder, folder, 10, 1).n_audited == 4
+    found = _found(landing)
+    assert {(row["verdict"], row["template_date"]) for row in found.values()} == {("pass", "2025-01-01")}
+    assert audit_tree(path, landing.folder, folder, 10, 1, today="2031-05-06").n_audited == 4
+    assert {row["template_date"] for row in _found(landing).values()} == {"2031-05-06"}
+    with pytest.raises(AssayError, match="var chat_template_date is 5 May, not a day like 2025-01-01"):
+        audit_tree(path, landing.folder, folder, 10, 1, today="5 May")
+
+
+def test_a_text_that_the_tokenizer_gives_up_on_is_a_fault_of_its_row(tmp_path: Path, landing: Landing) -> None:
+    # The library's pattern runs into its limit there, and panics: no `Exception`.
     folder = write_tokenizer(tmp_path / "tokenizer")
-    (folder / missing).unlink()
-    (folder / "tokenizer_config.json").unlink()
-    report = _run(tmp_path, landing, ROWS)
-    assert {(row["verdict"], row["reason"]) for row in _found(landing).values()} == {("unknown", "no_tokenizer")}
-    assert {(row["verdict"], row["n_tokens"]) for row in _found(landing, TURNS_TABLE).values()} == {("unknown", None)}
-    assert report.n_tokens == 0
-    assert "tokenizer: none" in report.sentence()
+    document = json.loads((folder / "tokenizer.json").read_text())
+    pattern = {"type": "Split", "pattern": {"Regex": "([a-z ]+)+$"}, "behavior": "Isolated", "invert": False}
+    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [pattern, document["pre_tokenizer"]]}
+    (folder / "tokenizer.json").write_text(json.dumps(document))
+    landing.mini(
+        SHARD, {1: [("user", "a"), ("assistant", "ok")], 2: [("user", "a b " * 60 + "1"), ("assistant", "ok")]}
+    )
+    rows = [candidate("mini/fine", SHARD, 1, None, 2, 1), candidate("mini/fault", SHARD, 2, None, 2, 1)]
+    _run(tmp_path, landing, rows)
+    found = _found(landing)
+    assert found["mini/fine"]["verdict"] == "pass"
+    assert (found["mini/fault"]["verdict"], found["mini/fault"]["n_tokens"]) == ("fail", None)
+    assert found["mini/fault"]["reason"].startswith("tokenizer_failed: Onig: Regex search error")
+    assert _found(landing, TURNS_TABLE)["mini/fault/1"]["verdict"] == "fail"
 
 
 def test_a_tokenizer_that_cannot_be_read_is_one_sentence(tmp_path: Path, landing: Landing) -> None:

@@ -142,6 +142,35 @@ def test_a_context_that_holds_nothing_is_refused(
     assert f"a context of {length} tokens holds no row" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_without_a_tokenizer_an_export_claims_no_figure_of_tokens(
+    exports: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASSAY_RAW_ROOT", str(tmp_path))
+    monkeypatch.delenv("ASSAY_TOKENIZER", raising=False)
+    (exports / "mixes" / "mask_audit.jsonl").write_text('{"id": "one", "is_exported": true, "n_tokens": null}\n')
+    words = ["export", "--exports", str(exports), "--mix", "credit", "--format", name]
+    made = FORMATS[name]
+    path = exports / "mixes" / "formats" / f"credit.{name}{made.ending}"
+    if made.needs_template:
+        assert main(words) == 2
+        assert (
+            f"{name} needs the text that a chat template prints, and no tokenizer was named" in capsys.readouterr().err
+        )
+        assert not path.exists()
+        return
+    assert main(words) == 0
+    configuration = path.with_name(f"{path.name}.config{made.snippet_ending}").read_text()
+    assert name == "slime" or "MAX_ROW_TOKENS" in configuration
+    assert "chat_template_path" not in configuration
+    assert not path.with_name(f"{path.name}.chat_template.jinja").exists()
+    assert main([*words, "--max-row-tokens", "8192"]) == 0
+    assert "it is not known which targets a context of 8,192 tokens cuts off" in capsys.readouterr().err
+    assert name == "slime" or "8192" in path.with_name(f"{path.name}.config{made.snippet_ending}").read_text()
+    assert main([*words, "--tokenizer", str(BUNDLED)]) == 2
+    assert "were proven without a tokenizer: build again with this one" in capsys.readouterr().err
+
+
 def test_another_tokenizer_than_that_of_the_audit_is_refused(
     exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -319,6 +319,25 @@ def test_every_configuration_is_well_formed_and_names_file_and_length(name: str,
         json.loads(snippet)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_without_a_tokenizer_no_length_and_no_template_is_made_up(name: str) -> None:
+    made = FORMATS[name]
+    unknown = Setting(None, "credit.jsonl", "assay_credit", None, None)
+    snippet = made.snippet(unknown)
+    assert name == "slime" or "MAX_ROW_TOKENS" in snippet
+    assert "eot_tokens:" not in [line[:11] for line in snippet.splitlines()]
+    assert "chat_template_path" not in snippet
+    if made.masks_generation_prompt:
+        assert "# Where the generation prompt of your chat template holds more" in snippet
+    if made.needs_template:
+        with pytest.raises(UnfitRowError, match="no tokenizer is named"):
+            list(made.rows(ROWS[0], unknown))
+    else:
+        assert list(made.rows(ROWS[0], unknown)) == list(made.rows(ROWS[0], _setting(bundled())))
+    if made.snippet_ending == ".py":
+        ast.parse(snippet)
+
+
 def _named_file(snippet: str, ending: str) -> str:
     """The data file that a configuration names, read as its trainer would read it."""
     if ending == ".sh":

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, with_flag
+from assay.mixes.formats.base import Format, Row, Setting, notes, with_flag
 from assay.mixes.rows import RowRecord
 
 
@@ -25,13 +25,15 @@ def snippet(setting: Setting) -> str:
         "    roles_to_train: []  # only the flag decides",
         "    train_on_eos: turn  # the token that ends a trained turn is learnt with it",
         "chat_template: tokenizer_default",
-        f"sequence_len: {setting.max_row_tokens}",
+        f"sequence_len: {setting.length}",
     ]
     if setting.ending and setting.ending != setting.stop_token:
         lines.append(
             f"eot_tokens: [{json.dumps(setting.ending)}]  # this template ends turns with it, not with its EOS"
         )
-    return "\n".join(lines) + "\n"
+    if setting.tokenizer is None:
+        lines.append("# eot_tokens: [...]  # where your template ends turns with another token than its EOS")
+    return notes(setting) + "\n".join(lines) + "\n"
 
 
 FORMAT = Format("axolotl", ".jsonl", ".yaml", False, rows, snippet)

@@ -12,6 +12,7 @@ from assay.mixes.rows import RowRecord
 from assay.mixes.tokenizer import AuditTokenizer
 
 Row = dict[str, Any]
+UNKNOWN_LENGTH = "MAX_ROW_TOKENS"
 
 
 class UnfitRowError(ValueError):
@@ -20,23 +21,31 @@ class UnfitRowError(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """What an adapter may know besides the row: the tokenizer that proved the masks, and what stands in the snippet."""
+    """What an adapter may know besides the row: the tokenizer that proved the masks, and what stands in the snippet.
 
-    tokenizer: AuditTokenizer
+    Without a tokenizer neither its template nor the length of a row is known.
+    """
+
+    tokenizer: AuditTokenizer | None
     data_file: str
     dataset_name: str
-    max_row_tokens: int
+    max_row_tokens: int | None
     template_file: str | None
 
     @property
     def stop_token(self) -> str:
         """The token that ends a turn, as the tokenizer's settings name it; empty when they do not."""
-        return self.tokenizer.stop_token or ""
+        return (self.tokenizer and self.tokenizer.stop_token) or ""
 
     @property
     def ending(self) -> str:
         """The token that the template puts behind what an assistant says; empty when it puts none."""
-        return turn_ending(self.tokenizer)
+        return turn_ending(self.tokenizer) if self.tokenizer else ""
+
+    @property
+    def length(self) -> str:
+        """The context to train with, in tokens; a name to put a number in place of where it is not known."""
+        return UNKNOWN_LENGTH if self.max_row_tokens is None else str(self.max_row_tokens)
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class Format:
     its configuration, in a file of the name's ending `snippet_ending`. `one_row_a_turn`: every trained turn has its
     own row, since the trainer knows no mask by message. `masks_generation_prompt`: the trainer masks as many tokens of
     a reply as the template's generation prompt has, so that prompt may hold nothing that a reply does not.
+    `needs_template`: its rows hold what the template printed, so there are none without a tokenizer.
     """
 
     name: str
@@ -57,6 +67,7 @@ class Format:
     snippet: Callable[[Setting], str]
     schema: pa.Schema | None = None
     masks_generation_prompt: bool = False
+    needs_template: bool = False
 
 
 def plain(row: RowRecord) -> list[Row]:
@@ -77,11 +88,13 @@ def trained_places(row: RowRecord) -> list[int]:
     return [place for place, message in enumerate(row.messages) if message.train]
 
 
-def rendered_turn(row: RowRecord, place: int, tokenizer: AuditTokenizer) -> tuple[str, int, int]:
+def rendered_turn(row: RowRecord, place: int, tokenizer: AuditTokenizer | None) -> tuple[str, int, int]:
     """The conversation up to a trained turn as the template prints it, and where the turn's content stands in it.
 
-    Raises UnfitRowError when the template does not print the content as it is.
+    Raises UnfitRowError when the template does not print the content as it is, or there is none.
     """
+    if tokenizer is None:
+        raise UnfitRowError("no tokenizer is named, so there is no template to print it with")
     messages = [Message(message.role, message.content) for message in row.messages[: place + 1]]
     try:
         placed = place_turns(tokenizer.template, messages, [place])
@@ -133,18 +146,29 @@ def training_template(source: str, tokenizer: AuditTokenizer) -> str | None:
         + header
         + "' }}{%- endif %}"
     )
-    again = ChatTemplate(made, tokenizer.named_tokens)
+    again = ChatTemplate(made, tokenizer.named_tokens, tokenizer.today)
     talk = [*probe, {"role": "assistant", "content": "b"}]
     if again.render(probe, add_generation_prompt=True) != opening or again.render(talk) != placed.text:
         raise UnfitRowError("the template's generation prompt cannot be taken apart")
     return made
 
 
-def template_note(setting: Setting) -> str:
-    """Lines of a comment about the template that lies beside the data, where there is one."""
-    if setting.template_file is None:
-        return ""
-    return (
-        f"# Put {setting.template_file} in the place of the tokenizer's chat template for training: the generation\n"
-        "# prompt of its own holds more than a reply begins with, and as much of every reply would be masked.\n"
-    )
+def notes(setting: Setting, masks_generation_prompt: bool = False) -> str:
+    """Lines of a comment: a length that is to be filled in, and the template that lies beside the data."""
+    lines = []
+    if setting.max_row_tokens is None:
+        lines += [
+            "No tokenizer was named at the build, so no length is known: put that of your context in place of",
+            f"{UNKNOWN_LENGTH}; a target that ends behind it is cut off.",
+        ]
+    if masks_generation_prompt and setting.tokenizer is None:
+        lines += [
+            "Where the generation prompt of your chat template holds more than a reply begins with (it opens a think",
+            "block), as much of every reply is masked: name your tokenizer to a build, and a template comes with it.",
+        ]
+    if setting.template_file is not None:
+        lines += [
+            f"Put {setting.template_file} in the place of the tokenizer's chat template for training: the generation",
+            "prompt of its own holds more than a reply begins with, and as much of every reply would be masked.",
+        ]
+    return "".join(f"# {line}\n" for line in lines)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, plain, trained_places
+from assay.mixes.formats.base import UNKNOWN_LENGTH, Format, Row, Setting, UnfitRowError, plain, trained_places
 from assay.mixes.rows import RowRecord
 
 
@@ -36,7 +36,11 @@ def snippet(setting: Setting) -> str:
             },
         },
     }
-    training = {"dataset": setting.dataset_name, "mask_history": True, "cutoff_len": setting.max_row_tokens}
+    training = {
+        "dataset": setting.dataset_name,
+        "mask_history": True,
+        "cutoff_len": setting.max_row_tokens or UNKNOWN_LENGTH,
+    }
     return json.dumps({"dataset_info.json": entry, "training configuration": training}, indent=2) + "\n"
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting
+from assay.mixes.formats.base import Format, Row, Setting, notes
 from assay.mixes.rows import RowRecord
 
 
@@ -24,10 +24,11 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
 def snippet(setting: Setting) -> str:
     """The data set's entry, and the length to train with."""
     return (
+        f"{notes(setting)}"
         f"{json.dumps(setting.dataset_name)}:\n"
         f"  path: {json.dumps(setting.data_file)}\n"
         "  source: local\n"
-        f"# in the training configuration: cutoff_len: {setting.max_row_tokens}\n"
+        f"# in the training configuration: cutoff_len: {setting.length}\n"
     )
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, with_flag
+from assay.mixes.formats.base import Format, Row, Setting, notes, with_flag
 from assay.mixes.rows import RowRecord
 
 
@@ -15,9 +15,10 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
 def snippet(setting: Setting) -> str:
     """A configuration file for `swift sft`."""
     return (
+        f"{notes(setting)}"
         f"dataset: [{json.dumps(setting.data_file)}]\n"
         "loss_scale: default  # only where a message has no flag of its own; here all have one\n"
-        f"max_length: {setting.max_row_tokens}\n"
+        f"max_length: {setting.length}\n"
         "truncation_strategy: delete\n"
     )
 

@@ -28,8 +28,8 @@ def snippet(setting: Setting) -> str:
         "chat_template: none  # it is applied already\n"
         "add_special_tokens: false\n"
         "loss_on: completion\n"
-        f"max_length: {setting.max_row_tokens}\n"
+        f"max_length: {setting.length}\n"
     )
 
 
-FORMAT = Format("prompt-completion", ".jsonl", ".yaml", True, rows, snippet)
+FORMAT = Format("prompt-completion", ".jsonl", ".yaml", True, rows, snippet, needs_template=True)

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, template_note, with_flag
+from assay.mixes.formats.base import Format, Row, Setting, notes, with_flag
 from assay.mixes.rows import RowRecord
 
 
@@ -15,7 +15,7 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
 def snippet(setting: Setting) -> str:
     """Arguments of a training script."""
     return (
-        f"{template_note(setting)}"
+        f"{notes(setting, True)}"
         "SFT_ARGS=(\n"
         "  --rollout-function-path slime.rollout.sft_rollout.generate_rollout\n"
         f"  --prompt-data {shlex.quote(setting.data_file)}\n"

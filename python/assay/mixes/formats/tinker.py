@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, with_flag
+from assay.mixes.formats.base import Format, Row, Setting, notes, with_flag
 from assay.mixes.rows import RowRecord
 
 
@@ -14,13 +14,14 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
 def snippet(setting: Setting) -> str:
     """The data set's builder."""
     return (
+        f"{notes(setting)}"
         "from tinker_cookbook.renderers import TrainOnWhat\n"
         "from tinker_cookbook.supervised.data import FromConversationFileBuilder\n"
         "from tinker_cookbook.supervised.types import ChatDatasetBuilderCommonConfig\n\n"
         "common = ChatDatasetBuilderCommonConfig(\n"
         "    model_name_for_tokenizer=MODEL,\n"
         "    renderer_name=RENDERER,\n"
-        f"    max_length={setting.max_row_tokens},\n"
+        f"    max_length={setting.length},\n"
         "    batch_size=BATCH_SIZE,\n"
         "    train_on_what=TrainOnWhat.CUSTOMIZED,\n"
         ")\n"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.mixes.formats.base import Format, Row, Setting, plain, template_note, trained_places
+from assay.mixes.formats.base import Format, Row, Setting, notes, plain, trained_places
 from assay.mixes.rows import RowRecord
 
 
@@ -17,13 +17,13 @@ def snippet(setting: Setting) -> str:
     """A training script's settings; the default `max_length` of 1024 would cut every target off."""
     template = f"    chat_template_path={setting.template_file!r},\n" if setting.template_file else ""
     return (
-        f"{template_note(setting)}"
+        f"{notes(setting, True)}"
         "from datasets import load_dataset\n"
         "from trl import SFTConfig\n\n"
         f'dataset = load_dataset("json", data_files={setting.data_file!r}, split="train").remove_columns("id")\n'
         "arguments = SFTConfig(\n"
         "    completion_only_loss=True,\n"
-        f"    max_length={setting.max_row_tokens},\n"
+        f"    max_length={setting.length},\n"
         f"{template}"
         ")\n"
     )

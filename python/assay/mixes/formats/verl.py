@@ -15,9 +15,9 @@ from assay.mixes.formats.base import (
     Row,
     Setting,
     UnfitRowError,
+    notes,
     plain,
     rendered_turn,
-    template_note,
     trained_places,
 )
 from assay.mixes.rows import RowRecord
@@ -31,7 +31,8 @@ def rows(row: RowRecord, setting: Setting) -> Iterator[Row]:
     """For every trained turn one row. Raises UnfitRowError when its context cannot be folded without a change."""
     for place in trained_places(row):
         text, _, _ = rendered_turn(row, place, setting.tokenizer)
-        yield {"messages": folded(plain(row)[: place + 1], text, setting.tokenizer)}
+        if setting.tokenizer is not None:
+            yield {"messages": folded(plain(row)[: place + 1], text, setting.tokenizer)}
 
 
 def folded(messages: list[Row], text: str, tokenizer: AuditTokenizer) -> list[Row]:
@@ -56,16 +57,18 @@ def folded(messages: list[Row], text: str, tokenizer: AuditTokenizer) -> list[Ro
 def snippet(setting: Setting) -> str:
     """The data part of a training configuration."""
     return (
-        f"{template_note(setting)}"
+        f"{notes(setting, True)}"
         "# The user message of a row holds the markers of the template it was made with; another one does not fit.\n"
         "data:\n"
         f"  train_files: {json.dumps(setting.data_file)}\n"
         "  messages_key: messages\n"
         "  multiturn: {enable: true, messages_key: messages}\n"
-        f"  max_length: {setting.max_row_tokens}\n"
+        f"  max_length: {setting.length}\n"
         "  truncation: error\n"
         "  ignore_input_ids_mismatch: false\n"
     )
 
 
-FORMAT = Format("verl", ".parquet", ".yaml", True, rows, snippet, pa.schema([("messages", pa.list_(_MESSAGE))]), True)
+FORMAT = Format(
+    "verl", ".parquet", ".yaml", True, rows, snippet, pa.schema([("messages", pa.list_(_MESSAGE))]), True, True
+)
