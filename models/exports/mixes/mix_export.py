@@ -13,12 +13,11 @@ def model(dbt, session):
         "candidate_messages": dbt.ref("int_mix_candidate_messages"),
         "mask_audit": dbt.ref("mask_audit"),
         "mask_audit_turns": dbt.ref("mask_audit_turns"),
+        "row_gates": dbt.ref("row_gates"),
+        "drop_ledger": dbt.ref("drop_ledger"),
         "mix_plan": dbt.ref("mix_plan"),
         "artifacts": dbt.ref("artifacts"),
     }
-    # What must not be is asked of the tables before anything is written.
-    dbt.ref("row_gates")
-    dbt.ref("drop_ledger")
     settings = {
         "max_row_tokens": dbt.config.get("max_row_tokens"),
         "drop_contaminated": dbt.config.get("drop_contaminated"),

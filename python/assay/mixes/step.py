@@ -15,6 +15,7 @@ from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
 from assay.mixes.export import FINALS, FOLDER, Written, export_mixes
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
 from assay.mixes.tokenizer import tokenizer_folder
+from assay.names import shown
 from assay.steps.progress import is_watched
 from assay.steps.writing import writing
 
@@ -101,10 +102,17 @@ def export_step(
 ) -> duckdb.DuckDBPyRelation:
     """Write the mixes below `exports`/mixes and return the table of `FILES`.
 
-    `tables` are mix_rows, mix_turns, candidate_rows, candidate_messages, mask_audit, mask_audit_turns, mix_plan and
-    artifacts; `settings` are named in the table beside the plan. A fault is left in the warehouse; the result is then
-    empty, and files of an earlier build stay as they were.
+    `tables` are mix_rows, mix_turns, candidate_rows, candidate_messages, mask_audit, mask_audit_turns, row_gates,
+    drop_ledger, mix_plan and artifacts; `settings` are named in the table beside the plan. A fault is left in the
+    warehouse, and a mix whose candidate rows are all refused is one; the result is then empty, and files of an earlier
+    build stay as they were.
     """
+    emptied = emptied_mix(tables)
+    leave_fault(session, model, emptied)
+    if emptied is not None:
+        return session.from_arrow(FILES.empty_table())
+    for sentence in unselected_mixes(tables["drop_ledger"]):
+        print(sentence)
     listed = tables["candidate_messages"].aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
     turns = tables["mix_turns"].filter("train").aggregate(f"mix, row_id, {_TURNS}", "mix, row_id")
     rows = tables["mix_rows"].project(_EXPORTED).set_alias("mix_rows")
@@ -121,6 +129,62 @@ def export_step(
     written = [Written(**file) for file in report["files"]]
     listing = [(f"{FOLDER}/{file.name}", file.n_bytes, file.sha256, file.n_rows, rules, inputs) for file in written]
     return session.from_arrow(files_table(listing))
+
+
+def emptied_mix(tables: Mapping[str, duckdb.DuckDBPyRelation]) -> str | None:
+    """The first mix of whose candidate rows none is left, with the gate and its commonest reason; null without one.
+
+    A candidate row has passed what the mix selects by; one that is refused then is refused for how it is written, and
+    where all are, something they share is wrong: the template, as a rule.
+    """
+    key = "mix, row_id"
+    candidates = tables["candidate_rows"].project("mix, row_id, mix_position").set_alias("candidates")
+    turns = tables["mask_audit_turns"].filter("verdict <> 'pass'").aggregate(f"{key}, mode(reason) as turn_reason", key)
+    failed = tables["row_gates"].filter("verdict <> 'pass'").project("mix, row_id, gate, reason").set_alias("failed")
+    reasons = (
+        candidates.join(tables["mix_rows"].project(key).set_alias("held"), key, how="anti")
+        .join(failed, key)
+        .join(turns.set_alias("turns"), key, how="left")
+        .project(
+            "mix, mix_position, gate, "
+            "case when reason = 'no_trained_turn_passes' then coalesce(turn_reason, reason) else reason end as reason"
+        )
+        .aggregate("mix, mix_position, gate, reason, count(*) as n_rows", "mix, mix_position, gate, reason")
+    )
+    left = tables["mix_rows"].project("mix").distinct().set_alias("left_over")
+    emptied = (
+        candidates.aggregate("mix, count(*) as n_candidates", "mix")
+        .join(left, "mix", how="anti")
+        .join(reasons.set_alias("reasons"), "mix")
+        .order("mix_position, n_rows desc, gate, reason")
+        .project("mix, n_candidates, gate, reason, n_rows")
+        .limit(1)
+        .fetchall()
+    )
+    if not emptied:
+        return None
+    mix, n_candidates, gate, reason, n_rows = emptied[0]
+    return (
+        f"gate {shown(gate)} leaves the mix {shown(mix)} without a row: {n_rows:,} of its {n_candidates:,} candidate "
+        f"rows fail for {shown(reason)}; nothing was exported, and the files of the last good build stay"
+    )
+
+
+def unselected_mixes(ledger: duckdb.DuckDBPyRelation) -> list[str]:
+    """A sentence for every mix that looked at rows and selected none, with the reason that most of them left for."""
+    return [
+        f"The mix {mix} is empty: of {looked:,} rows that were looked at none is selected, most left at {reason}."
+        for mix, looked, reason in ledger.aggregate(
+            "mix, mix_position, sum(rows) filter (where step = 'candidate') as looked, "
+            "sum(rows) filter (where step = 'file') as held, "
+            "arg_max(reason, rows) filter (where step not in ('candidate', 'file')) as reason",
+            "mix, mix_position",
+        )
+        .filter("held = 0 and looked > 0")
+        .order("mix_position")
+        .project("mix, looked, reason")
+        .fetchall()
+    ]
 
 
 def _audited(tables: Mapping[str, duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRelation:

@@ -19,8 +19,16 @@ earned, whether it is a recovery, and the kind of its command, so that compositi
 
 Each mix is a file of JSON lines (`<mix>.jsonl`), the same rows as parquet, and as parquet by split; `final_v1` and
 `final_v2` put mixes together. Rows of one task, duplicates and near duplicates share a split. `mask_audit.jsonl` holds
-for every candidate row what became of its mask: each label span was found in the encoded row and decoded back to
-exactly the content of its turn, with the tokenizer and the template that are named below.
+for every candidate row what became of its mask.
+
+{% if tokenizer is none %}
+No tokenizer was named when this was built. The mask is a flag on whole messages and was looked at as that: what trains
+is text and is not empty. Label spans were not proven, and every figure of tokens is unknown and left empty. Name the
+tokenizer of the model to train (`ASSAY_TOKENIZER`) and build again to have both.
+{% else %}
+Each label span was found in the encoded row and decoded back to exactly the content of its turn, and all tokens were
+counted, with one tokenizer and its chat template: {{ tokenizer | cell }}.
+{% endif %}
 
 {% for table in tables %}
 ## {{ table.title }}

@@ -52,7 +52,12 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
 def head(
     license_name: str, schema: pa.Schema, configurations: Mapping[str, Sequence[Split]], default: str, n_rows: int
 ) -> str:
-    """The head between its two lines of dashes: licence, sizes, and each configuration with its splits and features."""
+    """The head between its two lines of dashes: licence, sizes, and each configuration with its splits and features.
+
+    A split without rows is left out, and so is a configuration without a split: readers refuse a card that names one.
+    """
+    held = {name: [split for split in splits if split.n_rows] for name, splits in configurations.items()}
+    configurations = {name: splits for name, splits in held.items() if splits}
     document = {
         "license": license_name,
         "task_categories": ["text-generation"],
@@ -89,7 +94,8 @@ def _paths(split: Split) -> str | list[str]:
 def _yaml(value: Mapping[str, Any], indent: str) -> Iterator[str]:
     for key, entry in value.items():
         if isinstance(entry, list):
-            yield f"{indent}{key}:"
+            if entry:
+                yield f"{indent}{key}:"
             for item in entry:
                 if isinstance(item, dict):
                     first, *rest = _yaml(item, f"{indent}  ")

@@ -39,6 +39,11 @@ _AUDIT = """
     as n_boundary_merges, count(*) filter (where over_limit) as n_over_limit
 """
 
+_SETTINGS_NOTE = (
+    "`tokenizer`, `tokenizer_sha256` and `template_sha256` name what proved the masks; `template_date` is the day that "
+    "the chat template was told where it asks for today (`strftime_now`). Empty: no tokenizer was named."
+)
+
 Relations = Mapping[str, duckdb.DuckDBPyRelation]
 _File = dict[str, Any]
 
@@ -111,6 +116,7 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
         MIXES_CARD,
         head=_mix_head(root, held, by_name, settings["dataset_license"]),
         tables=_card_tables(tables, by_name, settings),
+        tokenizer=_rules(by_name)["tokenizer"],
     )
     mix_croissant = croissant(
         name="assay-training-mixes",
@@ -156,7 +162,8 @@ def _mix_head(root: Path, finals: Mapping[str, list[str]], by_name: Mapping[str,
     configurations: dict[str, list[Split]] = {}
     for name, held in finals.items():
         for split in mixes.SPLITS:
-            files = [f"{mix}.{split}.parquet" for mix in held]
+            named = [f"{mix}.{split}.parquet" for mix in held]
+            files = [file for file in named if by_name[f"{mixes.FOLDER}/{file}"]["n_rows"]]
             listed = [by_name[f"{mixes.FOLDER}/{file}"] for file in files]
             size = sum(_uncompressed(root / mixes.FOLDER / file) for file in files)
             n_bytes, n_rows = (sum(file[column] for file in listed) for column in ("bytes", "n_rows"))
@@ -172,7 +179,7 @@ def _uncompressed(path: Path) -> int:
 
 
 def _card_tables(tables: Relations, by_name: Mapping[str, _File], settings: Mapping[str, str]) -> list[dict[str, Any]]:
-    rules = json.loads(by_name[f"{mixes.FOLDER}/{mixes.AUDIT_FILE}"]["rules"])
+    rules = _rules(by_name)
     plain = {name: value for name, value in rules.items() if not isinstance(value, list)}
     said = [{"setting": name, "value": value} for name, value in sorted({**plain, **settings}.items())]
     composition = _rows(tables["mix_composition"].order("mix_position").project(", ".join(_COMPOSITION)), ordered=True)
@@ -186,8 +193,14 @@ def _card_tables(tables: Relations, by_name: Mapping[str, _File], settings: Mapp
         card_table("From candidate to file", _rows(ledger.project(counted), ordered=True), _LEDGER),
         card_table("Mask audit of the candidate rows", _rows(audit)),
         card_table("Plan", [{**row, "seed": str(row["seed"])} for row in rules["mix_plan"]]),
-        card_table("Settings", said, note="`tokenizer_sha256` and `template_sha256` name what proved the masks."),
+        card_table("Settings", said, note=_SETTINGS_NOTE),
     ]
+
+
+def _rules(by_name: Mapping[str, _File]) -> dict[str, Any]:
+    """What the mixes were made under."""
+    rules: dict[str, Any] = json.loads(by_name[f"{mixes.FOLDER}/{mixes.AUDIT_FILE}"]["rules"])
+    return rules
 
 
 def _rows(relation: duckdb.DuckDBPyRelation, ordered: bool = False) -> Rows:

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml  # type: ignore[import-untyped]
 from assay.exporting import files_table
-from assay.mixes.export import file_names
-from assay.mixes.rows import SCHEMA
+from assay.mixes.export import SPLITS, file_names
+from assay.mixes.rows import SCHEMA, RowRecord, rows_table
 from assay.provenance.cards import MIXES_CARD, card_table, cell, rendered
 from assay.provenance.croissant import DataFile, croissant
 from assay.provenance.hub import Split, features, head, size_category
@@ -22,6 +22,7 @@ from assay.provenance.manifest import manifest
 from assay.provenance.step import manifest_step
 from assay.teacher.export import ROWS
 from dbt_project import session_of_a_run
+from mix_inputs import row
 
 HOSTILE = "a|b\n# c <script>alert(1)</script> `x` [y](z) *w* {{ 7 * 7 }} {% raw %}"
 FILES = [DataFile("credit.jsonl", 10, "ab" * 32), DataFile("credit.parquet", 9, "cd" * 32)]
@@ -123,7 +124,8 @@ def test_sizes(n_rows: int, size: str) -> None:
 
 def test_text_of_the_data_cannot_break_out_of_a_card() -> None:
     rows = [{"reason": HOSTILE, "rows": 12345, "share": 0.123456, "flag": True, "none": None, "list": ["a", "b|"]}]
-    text = rendered(MIXES_CARD, head="---\n---\n", tables=[card_table("T", rows), card_table("Nothing", [])])
+    tables = [card_table("T", rows), card_table("Nothing", [])]
+    text = rendered(MIXES_CARD, head="---\n---\n", tables=tables, tokenizer=HOSTILE)
     (line,) = [line for line in text.splitlines() if "12,345" in line]
     assert line.count(" | ") == 5
     assert "<script>" not in text
@@ -135,7 +137,7 @@ def test_text_of_the_data_cannot_break_out_of_a_card() -> None:
 
 def test_a_value_that_a_card_needs_and_lacks_is_no_empty_cell() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        rendered(MIXES_CARD, head="")
+        rendered(MIXES_CARD, head="", tables=[])
     with pytest.raises(jinja2.UndefinedError):
         rendered("{{ row.absent }}", row={})
 
@@ -164,7 +166,7 @@ def test_the_manifest_lists_every_file_in_order_whatever_order_it_is_given() -> 
 class Site:
     """Exported files as the models before the manifest leave them, and the tables that the cards show."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tokenizer: str | None = "acme/coder-7b") -> None:
         self.exports = folder / "exports"
         self.session = session_of_a_run()
         plan = [{"mix": "credit", "position": 1, "seed": 7}, {"mix": "finish_mini", "position": 2, "seed": 8}]
@@ -174,7 +176,7 @@ class Site:
             from (values ('credit', 1, 7), ('finish_mini', 2, 8)) as plan (mix, position, seed)"""
         )
         mixes = [*(f"mixes/{name}" for name in file_names(["credit", "finish_mini"])), "mixes/mask_audit.jsonl"]
-        rules = json.dumps({"mix_plan": plan, "tokenizer_sha256": "ab"})
+        rules = json.dumps({"mix_plan": plan, "tokenizer": tokenizer, "tokenizer_sha256": "ab"})
         self.tables = {
             "mix_export": self._files(mixes, rules),
             "teacher_export": self._files(["teacher/sft_rows.jsonl", "teacher/sft_rows.parquet"], "{}"),
@@ -236,6 +238,7 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
     document = json.loads(found["MANIFEST.json"])
     assert {file["file"] for file in document["files"]} == set(found) - {"MANIFEST.json"}
     card = found["mixes/README.md"].decode()
+    assert "counted, with one tokenizer and its chat template: acme/coder-7b." in card
     assert card.startswith("---\nlicense: cc-by-4.0\n")
     assert "    path:\n    - credit.train.parquet\n    - finish_mini.train.parquet\n" in card
     assert "| credit | 41,463 | 0.5 |" in card
@@ -248,6 +251,77 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
             assert file["sha256"] == hashlib.sha256(found[f"{folder}/{file['contentUrl']}"]).hexdigest()
     site.describe()
     assert {name: (site.exports / name).read_bytes() for name in found} == found
+
+
+def test_a_card_says_that_no_tokenizer_was_named_and_leaves_its_figures_empty(tmp_path: Path) -> None:
+    site = Site(tmp_path, tokenizer=None)
+    site.tables["mix_composition"] = site.tables["mix_composition"].project("* replace (null::bigint as n_tokens)")
+    site.describe()
+    card = (site.exports / "mixes" / "README.md").read_text()
+    assert "No tokenizer was named when this was built." in card
+    assert "every figure of tokens is unknown and left empty" in card
+    assert "Each label span was found" not in card
+    assert "| credit | 41,463 | 0.5 | 3 | 1 | 16 |  | 2 |" in card
+
+
+class Loaded:
+    """Exports with rows, written as a build writes them, and loaded by their card as people load them."""
+
+    def __init__(self, folder: Path, rows: dict[str, list[RowRecord]], monkeypatch: pytest.MonkeyPatch) -> None:
+        site = Site(folder)
+        listed = {}
+        for mix in ("credit", "finish_mini"):
+            held = rows.get(mix, [])
+            for split in SPLITS:
+                listed[f"{mix}.{split}.parquet"] = [row for row in held if row.train_meta.split == split]
+        counts = []
+        for name, *rest in site.tables["mix_export"].order("file").fetchall():
+            found = listed.get(name.removeprefix("mixes/"))
+            if found is not None:
+                path = site.exports / name
+                pq.write_table(rows_table(found), path)
+                rest = [path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest(), len(found), *rest[3:]]
+            counts.append((name, *rest))
+        site.tables["mix_export"] = site.session.from_arrow(files_table(counts))
+        site.describe()
+        assert site.fault() is None
+        self.folder = site.exports / "mixes"
+        for name in ("HF_HOME", "HF_DATASETS_CACHE"):
+            monkeypatch.setenv(name, str(folder / "cache"))
+        monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+        self._cache = str(folder / "cache")
+
+    def splits(self, *configuration: str) -> dict[str, list[str]]:
+        from datasets import load_dataset
+
+        loaded = load_dataset(str(self.folder), *configuration, cache_dir=self._cache)
+        return {str(split): list(rows["id"]) for split, rows in loaded.items()}
+
+
+def _row(row_id: str, split: str) -> RowRecord:
+    return row(("user", "a", False), ("assistant", "b", True), row_id=row_id, split=split)
+
+
+def test_a_card_is_loaded_whatever_split_or_mix_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on real data: no row is held out for validation, and one mix has none at all.
+    site = Loaded(tmp_path, {"credit": [_row("one", "train"), _row("two", "train")]}, monkeypatch)
+    assert site.splits("credit") == site.splits("final_v1") == site.splits() == {"train": ["one", "two"]}
+    with pytest.raises(ValueError, match="BuilderConfig 'finish_mini' not found"):
+        site.splits("finish_mini")
+
+
+def test_a_final_is_loaded_with_the_splits_that_its_mixes_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"credit": [_row("one", "train")], "finish_mini": [_row("two", "train"), _row("three", "validation")]}
+    site = Loaded(tmp_path, rows, monkeypatch)
+    assert site.splits("credit") == {"train": ["one"]}
+    assert site.splits("finish_mini") == {"train": ["two"], "validation": ["three"]}
+    assert site.splits() == {"train": ["one", "two"], "validation": ["three"]}
+
+
+def test_a_card_of_no_row_at_all_names_no_configuration() -> None:
+    empty = {"credit": [Split("train", (), 0, 0, 0), Split("validation", (), 0, 0, 0)]}
+    made = yaml.safe_load(head("other", SCHEMA, empty, "credit", 0).strip("-\n"))
+    assert set(made) == {"license", "task_categories", "size_categories"}
 
 
 @pytest.mark.parametrize("text", ["something else", "mixes/Credit.jsonl"], ids=["longer", "as long"])
