@@ -33,7 +33,9 @@
             {%- do print('Sources in ' ~ var('raw_root', env_var('ASSAY_RAW_ROOT', 'tests/fixtures/raw')) ~ ':') -%}
             {%- for row in run_query(found).rows -%}
                 {%- if row['n_files'] == 0 -%}
-                    {%- do print('  ' ~ row['source'] ~ ': absent, its models are empty') -%}
+                    {%- set means = 'figures of tokens are unknown unless ASSAY_TOKENIZER names one'
+                        if row['source'] == 'tokenizer' else 'its models are empty' -%}
+                    {%- do print('  ' ~ row['source'] ~ ': absent, ' ~ means) -%}
                 {%- else -%}
                     {%- do print(
                         '  ' ~ row['source'] ~ ': ' ~ row['n_files'] ~ ' files, '

@@ -25,6 +25,12 @@ audited as (
 
 ),
 
+audited_rows as (
+
+    select * from {{ ref('mask_audit') }}
+
+),
+
 trained as (
 
     select
@@ -35,7 +41,9 @@ trained as (
         side_turns.is_repeat,
         side_turns.n_bash_blocks,
         side_turns.think_state,
-        audited.decoded_equal,
+        audited.verdict,
+        -- Without a tokenizer nothing was decoded.
+        coalesce(audited.decoded_equal, audited_rows.tokenizer is null) as is_decoded,
         -- A turn whose block is empty has no command, and equals no other.
         case
             when side_turns.command_key is not null
@@ -54,6 +62,7 @@ trained as (
             mix_turns.mix = audited.mix
             and mix_turns.row_id = audited.row_id
             and mix_turns.message_index = audited.message_index
+    left join audited_rows on mix_turns.mix = audited_rows.mix and mix_turns.row_id = audited_rows.row_id
 
 )
 
@@ -67,5 +76,6 @@ where
     or is_repeat is distinct from false
     or n_bash_blocks is distinct from 1
     or coalesce(think_state, 'unclosed') = 'unclosed'
-    or decoded_equal is distinct from true
+    or verdict is distinct from 'pass'
+    or is_decoded is distinct from true
     or n_targets_of_command > 1

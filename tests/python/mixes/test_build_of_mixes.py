@@ -1,8 +1,10 @@
-"""The mixes as a build writes them: the same bytes on one thread and on two, and nothing without a tokenizer."""
+"""The mixes as a build writes them: the same bytes on one thread and on two, and no file emptied by a template."""
 
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from assay.mixes.export import SPLITS
 from dbt_project import REPOSITORY
-from mix_inputs import BUNDLED
+from mix_inputs import BUNDLED, PLAIN_TEMPLATE, write_tokenizer
 
 MIXES = ("credit", "escape_duel", "escape_mini", "finish_mini")
 SHARED = REPOSITORY.parent / "shared"
@@ -153,16 +155,29 @@ def spoilt(site: Site, target: Path, tmp_path: Path) -> Site:
     return other
 
 
-def test_without_a_tokenizer_nothing_passes_and_the_files_are_empty(spoilt: Site, tmp_path: Path) -> None:
-    (tmp_path / "none").mkdir()
-    built = spoilt.build("mask_audit+,+mix_export", ASSAY_TOKENIZER=str(tmp_path / "none"))
+def test_a_template_that_refuses_every_row_stops_the_build_and_leaves_the_files_of_the_last_one(
+    site: Site, spoilt: Site, tmp_path: Path
+) -> None:
+    shutil.copytree(site.exports, spoilt.exports)
+    refusing = write_tokenizer(tmp_path / "refusing", "{{ raise_exception('no system role') }}")
+    built = spoilt.build("mask_audit+,+mix_export", ASSAY_TOKENIZER=str(refusing))
+    assert built.returncode != 0
+    assert re.search(
+        r"gate mask_audit leaves the mix credit without a row: (\d+) of its \1 candidate rows fail for "
+        r"template_refused: the template raised: no system role; nothing was exported",
+        built.stdout,
+    )
+    assert "Traceback" not in built.stdout
+    assert spoilt.digests() == site.digests()
+    # A template that asks for the date is told the same one every day.
+    asking = write_tokenizer(tmp_path / "asking", "{{ strftime_now('%Y') }}" + PLAIN_TEMPLATE)
+    built = spoilt.build("mask_audit+,+mix_export", ASSAY_TOKENIZER=str(asking))
     assert built.returncode == 0, built.stdout
-    assert spoilt.rows("select distinct verdict, reason from gates.mask_audit") == [
-        {"verdict": "unknown", "reason": "no_tokenizer"}
+    assert spoilt.rows("select distinct verdict, template_date from gates.mask_audit") == [
+        {"verdict": "pass", "template_date": "2025-01-01"}
     ]
-    for name in (*MIXES, "final_v1", "final_v2"):
-        assert (spoilt.exports / "mixes" / f"{name}.jsonl").read_bytes() == b""
-        assert pq.read_metadata(spoilt.exports / "mixes" / f"{name}.parquet").num_rows == 0
+    assert spoilt.lines("final_v2.jsonl")[0]["messages"] == site.lines("final_v2.jsonl")[0]["messages"]
+    assert spoilt.digests() != site.digests()
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared raw tree is not beside the repository")
@@ -174,3 +189,8 @@ def test_the_real_raw_tree_gives_the_expected_rows_and_turns(target: Path, tmp_p
     lines = site.lines("final_v1.jsonl")
     trained = sum(message["train"] for line in lines for message in line["messages"])
     assert (len(lines), trained) == (expected["combined"]["rows"], expected["combined"]["train_turns"])
+    # It has no tokenizer, and nothing stands in for one.
+    metas = [line["train_meta"] for line in site.lines("final_v2.jsonl")]
+    assert {(meta["n_tokens"], meta["n_trained_tokens"]) for meta in metas} == {(None, None)}
+    (rules,) = {row["rules"] for row in site.rows("select rules from exports.mix_export")}
+    assert json.loads(rules)["tokenizer"] is None
