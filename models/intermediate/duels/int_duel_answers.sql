@@ -26,6 +26,7 @@ answers as (
 asked as (
 
     select
+        sides.side_id,
         sides.eval_run_id,
         sides.sample_id,
         sides.rollout,
@@ -88,6 +89,7 @@ weighted as (
 int_duel_answers as (
 
     select
+        asked.side_id,
         asked.eval_run_id,
         asked.sample_id,
         asked.rollout,

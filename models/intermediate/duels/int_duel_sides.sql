@@ -107,6 +107,7 @@ judged as (
 by_side as (
 
     select
+        {{ duel_side_id('samples', 'sides.side') }} as side_id,
         samples.*,
         sides.side,
         case sides.side when 'king' then samples.king_score else samples.challenger_score end as stated_score,
@@ -181,6 +182,7 @@ with_loops as (
 int_duel_sides as (
 
     select
+        side_id,
         eval_run_id,
         sample_id,
         rollout,

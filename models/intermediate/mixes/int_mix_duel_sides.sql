@@ -20,7 +20,7 @@ mini_trajectories as (
 int_mix_duel_sides as (
 
     select
-        {{ duel_side_id('sides') }} as side_id,
+        sides.side_id,
         sides.eval_run_id,
         sides.sample_id,
         sides.rollout,

@@ -1,6 +1,26 @@
-with turns as (
+with derived_turns as (
 
     select * from {{ ref('int_turns_derived') }}
+
+),
+
+sides as (
+
+    select * from {{ ref('int_sides_derived') }}
+
+),
+
+turns as (
+
+    select
+        sides.side_id,
+        derived_turns.*
+    from derived_turns
+    inner join sides
+        on
+            derived_turns.artifact_id = sides.artifact_id
+            and derived_turns.line = sides.line
+            and derived_turns.side = sides.side
 
 ),
 
@@ -13,10 +33,10 @@ runs_marked as (
             when command_key = lag(command_key) over side_turns then 0
             else 1
         end as starts_run,
-        row_number() over (partition by artifact_id, line, side, command_key order by turn) as nth_of_command,
+        row_number() over (partition by side_id, command_key order by turn) as nth_of_command,
         case when failed then 0 else 1 end as ends_failures
     from turns
-    window side_turns as (partition by artifact_id, line, side order by turn)
+    window side_turns as (partition by side_id order by turn)
 
 ),
 
@@ -27,7 +47,7 @@ numbered as (
         sum(starts_run) over side_turns as run_number,
         sum(ends_failures) over side_turns as failure_group
     from runs_marked
-    window side_turns as (partition by artifact_id, line, side order by turn)
+    window side_turns as (partition by side_id order by turn)
 
 ),
 
@@ -35,11 +55,8 @@ counted as (
 
     select
         *,
-        row_number() over (partition by artifact_id, line, side, run_number order by turn) as run_length,
-        sum(1 - ends_failures) over (
-            partition by artifact_id, line, side, failure_group
-            order by turn
-        ) as failures_in_a_row
+        row_number() over (partition by side_id, run_number order by turn) as run_length,
+        sum(1 - ends_failures) over (partition by side_id, failure_group order by turn) as failures_in_a_row
     from numbered
 
 ),
@@ -53,13 +70,15 @@ looked_back as (
         coalesce(lag(run_length) over side_turns, 0) as run_before,
         lag(command_key) over side_turns as command_key_before
     from counted
-    window side_turns as (partition by artifact_id, line, side order by turn)
+    window side_turns as (partition by side_id order by turn)
 
 ),
 
 int_turns as (
 
     select
+        side_id,
+        side_id || '/' || cast(turn as varchar) as turn_id,
         artifact_id,
         line,
         side,

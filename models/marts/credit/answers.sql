@@ -43,6 +43,7 @@ cited as (
 weighed as (
 
     select
+        duel_answers.side_id,
         duel_answers.eval_run_id,
         duel_answers.sample_id,
         duel_answers.rollout,
@@ -105,6 +106,7 @@ weighed as (
 answers as (
 
     select
+        side_id,
         eval_run_id,
         sample_id,
         rollout,

@@ -13,6 +13,7 @@ answers as (
 placed as (
 
     select
+        answers.side_id,
         answers.eval_run_id,
         answers.sample_id,
         answers.rollout,
@@ -49,6 +50,8 @@ counted as (
 citations as (
 
     select
+        side_id,
+        side_id || '/' || cast(turn as varchar) as turn_id,
         eval_run_id,
         sample_id,
         rollout,

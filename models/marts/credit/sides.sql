@@ -80,6 +80,7 @@ described as (
 sides as (
 
     select
+        side_id,
         eval_run_id,
         sample_id,
         rollout,

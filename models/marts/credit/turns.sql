@@ -116,6 +116,8 @@ credited as (
 turns as (
 
     select
+        side_id,
+        turn_id,
         eval_run_id,
         sample_id,
         rollout,
