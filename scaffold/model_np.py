@@ -132,11 +132,11 @@ def _header(path: str | Path, file: BinaryIO, size: int) -> tuple[dict[str, str]
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{repeated[:80]!r} occurs twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name[:80]!r} occurs twice")
+        found[name] = value
     return found
 
 
@@ -146,7 +146,9 @@ def _entry(path: str | Path, name: str, value: Any) -> _Entry:
         raise CheckpointError(path, f"{where}: expected dtype, shape and data_offsets")
     dtype, shape, offsets = value["dtype"], value["shape"], value["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _DTYPE_BYTES:
-        raise CheckpointError(path, f"{where}: unknown dtype {str(dtype)[:20]!r}, expected {', '.join(_DTYPE_BYTES)}")
+        raise CheckpointError(
+            path, f"{where}: {str(dtype)[:20]!r} is not a dtype the sampler computes with ({', '.join(_DTYPE_BYTES)})"
+        )
     if not _is_counts(shape) or not _is_counts(offsets) or len(offsets) != 2:
         raise CheckpointError(path, f"{where}: shape and data_offsets must be short lists of whole numbers")
     begin, end = offsets

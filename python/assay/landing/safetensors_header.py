@@ -13,8 +13,15 @@ from assay.landing.json_text import TextCounts, parse_object
 
 MAX_HEADER_BYTES = 100_000_000
 
-DTYPE_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
-               "U16": 2, "U32": 4, "U64": 8, "F8_E4M3": 1, "F8_E5M2": 1}  # fmt: skip
+DTYPE_BITS = {
+    **dict.fromkeys(("F64", "I64", "U64", "C64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "I8", "U8", "BOOL"), 8),
+    **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
+    "F4": 4,
+}
+"""The dtypes of the format and the bits of one value; those below a byte are packed without gaps."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,12 @@ def _tensor(name: str, entry: Any) -> TensorHeader:
     if type(entry) is not dict or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise _fault(f"tensor {name[:80]}: expected dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if type(dtype) is not str or dtype not in DTYPE_BYTES:
+    if type(dtype) is not str or dtype not in DTYPE_BITS:
         raise _fault(f"tensor {name[:80]}: unknown dtype {str(dtype)[:20]!r}")
     if not _counts(shape) or not _counts(offsets) or len(offsets) != 2:
         raise _fault(f"tensor {name[:80]}: shape and data_offsets are arrays of whole numbers")
     begin, end = offsets
-    if end - begin != prod(shape) * DTYPE_BYTES[dtype]:
+    if 8 * (end - begin) != prod(shape) * DTYPE_BITS[dtype]:
         raise _fault(f"tensor {name[:80]}: shape and dtype do not fill bytes {begin} to {end}")
     return TensorHeader(name, dtype, tuple(shape), begin, end)
 

@@ -67,6 +67,9 @@ EXPERIMENTS = (
 )
 """Table of `promotion`, and what it is."""
 
+NAMES = (*EVALUATOR, *RECORD, *CHARTS, *(f"experiments/{name}.json" for name, _ in EXPERIMENTS))
+"""The files of a record, below its folder."""
+
 
 def answer(tables: Tables) -> dict[str, Any]:
     """The machine-readable record, in the contract's words; a measure that could not be taken is null."""
@@ -227,15 +230,15 @@ def write_record(exports: Path, records: Mapping[str, Tables]) -> list[tuple[str
     last; what an earlier run wrote and this one does not is removed. Raises `OSError`.
     """
     root = exports / "promotion"
-    written: list[Path] = []
+    folders = {fixture: root if len(records) == 1 else root / fixture for fixture in records}
+    files = [folder / name for folder in folders.values() for name in NAMES]
     with writing(exports):
+        # First, since a file of one fixture may stand where another fixture, named like it, has its folder.
+        _remove_stale(root, {path.resolve() for path in files})
         for fixture, tables in records.items():
-            folder = root if len(records) == 1 else root / fixture
             for name, content in _files(fixture, tables).items():
-                written.append(folder / name)
-                _write(folder / name, content)
-        _remove_stale(root, {path.resolve() for path in written})
-    return sorted((path.relative_to(exports).as_posix(), path.stat().st_size) for path in written)
+                _write(folders[fixture] / name, content)
+    return sorted((path.relative_to(exports).as_posix(), path.stat().st_size) for path in files)
 
 
 def _compliance_limit(gates: Sequence[Row]) -> float | None:
@@ -273,8 +276,11 @@ def _write(path: Path, content: str) -> None:
 
 
 def _remove_stale(root: Path, written: set[Path]) -> None:
-    """Remove files of an earlier record, and only those: a folder of exports may hold a person's own files."""
-    ours = {*EVALUATOR, *RECORD, *CHARTS, *(f"{name}.json" for name, _ in EXPERIMENTS)}
+    """Remove files of an earlier record that this one does not have.
+
+    No others: a folder of exports may hold a person's own files.
+    """
+    ours = {name.rpartition("/")[2] for name in NAMES}
     if not root.is_dir():
         return
     for path in sorted(root.rglob("*")):

@@ -5,6 +5,8 @@ from typing import Any
 
 Message = Mapping[str, Any]
 
+_PACKED_TAGS = {"source": "swe", "language": "python"}
+
 
 def _plain(message: Message) -> dict[str, Any]:
     return {"role": message["role"], "content": message["content"]}
@@ -53,8 +55,8 @@ def materialize_turn(trajectory: Mapping[str, Any], turn: Mapping[str, Any]) -> 
 def rebuild_trajectory(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the trajectory record that holds all given flat turns of one trajectory.
 
-    Raises ValueError without turns, for an empty reply, and when a prefix or reply differs from the longest
-    turn's.
+    A trajectory without tags gets those of packing: `source` is `swe`, `language` is `python`. Raises ValueError
+    without turns, for an empty reply, and when a prefix or reply differs from the longest turn's.
     """
     ordered = sorted(turns, key=lambda turn: int(turn["turn_idx"]))
     if not ordered:
@@ -88,7 +90,6 @@ def rebuild_trajectory(turns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         record[key] = first.get(key, "")
     record["action_kind"] = first.get("action_kind", "bash")
     record["generated_at"] = first.get("generated_at", "")
-    for tag in ("source", "language"):
-        if first.get(tag) is not None:
-            record[tag] = first[tag]
+    for tag, default in _PACKED_TAGS.items():
+        record[tag] = default if first.get(tag) is None else first[tag]
     return record

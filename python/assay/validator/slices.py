@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 _FAMILY = re.compile(r"(func_basic|func_pm|lm_rewrite|lm_modify|combine_|pr_\d+)")
-_FINAL_NUMBER = re.compile(r"\d+\Z")
-_FINAL_NUMBER_PART = re.compile(r"-\d+\Z")
 
 Item = TypeVar("Item", bound=Mapping[str, Any])
 
@@ -37,10 +35,13 @@ def make_traj_id(instance_id: str, run_tag: str) -> str:
     """Return the trajectory id of an instance: its name, 8 hex digits of its sha256, its number and the run
     tag.
     """
-    name = _FINAL_NUMBER_PART.sub("", instance_id)
-    number = _FINAL_NUMBER.search(instance_id)
+    begin = len(instance_id)
+    while begin and instance_id[begin - 1].isdecimal():
+        begin -= 1
+    name, number = instance_id[:begin], instance_id[begin:]
+    name = name[:-1] if number and name.endswith("-") else instance_id
     digest = hashlib.sha256(instance_id.encode()).hexdigest()[:8]
-    return f"{name}.{digest}.pr_{number.group(0) if number else '0'}__{run_tag}"
+    return f"{name}.{digest}.pr_{number or '0'}__{run_tag}"
 
 
 def duel_seed(block_hash: str, hotkey: str) -> int:

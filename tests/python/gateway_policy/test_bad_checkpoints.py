@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -130,10 +131,13 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
         _changed(lambda header: header.update(__metadata__={"d_model": 8})),
         "__metadata__ is not an object of texts",
     ),
-    "an unknown dtype": (
-        _changed(lambda header: header["tok_emb"].update(dtype="F8_E4M3")),
-        "tensor tok_emb: unknown dtype 'F8_E4M3'",
-    ),
+    **{
+        f"the dtype {dtype}": (
+            _changed(lambda header, dtype=dtype: header["tok_emb"].update(dtype=dtype)),  # type: ignore[misc]
+            f"tensor tok_emb: {dtype!r} is not a dtype the sampler computes with (F64, F32, F16, BF16)",
+        )
+        for dtype in ("F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F4", "C64", "X9")
+    },
     "NaN weights": (_with_value("pos_emb", float("nan")), "tensor pos_emb: holds a value that is not a finite"),
     "infinite weights": (_with_value("head.bias", float("inf"), "F16"), "tensor head.bias: holds a value"),
     "doubles beyond float": (_with_value("ln_f.bias", 1e300, "F64"), "tensor ln_f.bias: holds a value"),
@@ -187,3 +191,14 @@ def test_a_large_header_is_not_read(tmp_path: Path) -> None:
     path.write_bytes(struct.pack("<Q", len(encoded)) + encoded)
     with pytest.raises(CheckpointError, match="more than 1048576"):
         load(path)
+
+
+def test_a_name_twice_among_many_is_found_at_once(tmp_path: Path) -> None:
+    names = [f'"{number}":0' for number in range(90_000)]
+    encoded = ("{" + ",".join([*names, names[-1]]) + "}").encode()
+    path = tmp_path / "names.safetensors"
+    path.write_bytes(struct.pack("<Q", len(encoded)) + encoded)
+    started = time.process_time()
+    with pytest.raises(CheckpointError, match="'89999' occurs twice"):
+        load(path)
+    assert time.process_time() - started < 5

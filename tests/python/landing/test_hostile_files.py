@@ -52,7 +52,9 @@ _UNSOUND = {
     "bool": (_tensors({"a": _entry(0, 1, [True])}, 1), None),
     "deep": (_tensors({"a": _entry(0, 1, [1] * 65)}, 1), None),
     "vast": (_tensors({"a": _entry(0, 1, [2**47] * 60)}, 1), None),
-    "dtype": (_tensors({"a": _entry(0, 4, [1], "F4")}, 4), "tensor a: unknown dtype 'F4'"),
+    "dtype": (_tensors({"a": _entry(0, 4, [1], "F7")}, 4), "tensor a: unknown dtype 'F7'"),
+    "half byte": (_tensors({"a": _entry(0, 1, [1], "F4")}, 1), "tensor a: shape and dtype do not fill bytes 0 to 1"),
+    "six bits": (_tensors({"a": _entry(0, 3, [3], "F6_E2M3")}, 3), None),
     "listed dtype": (_tensors({"a": {**_entry(0, 4), "dtype": ["U8"]}}, 4), "tensor a: unknown dtype \"['U8']\""),
     "missing": (_tensors({"a": {"dtype": "U8", "shape": [0]}}), "tensor a: expected dtype, shape and data_offsets"),
     "extra": (_tensors({"a": {**_entry(0, 4), "more": 1}}, 4), "tensor a: expected dtype, shape and data_offsets"),
@@ -113,6 +115,18 @@ def test_sound_headers_land_with_their_metadata(tree: Tree) -> None:
         ("last", "F8_E4M3", "[0]", 4, 4),
         ("s", "I64", "[]", 0, 8),
     ]
+
+
+def test_every_dtype_of_the_format_has_its_size_in_bits(tree: Tree) -> None:
+    values = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+              "U16": 2, "U32": 4, "U64": 8, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1,
+              "F8_E5M2FNUZ": 1, "C64": 8, "F4": 0.5, "F6_E2M3": 0.75, "F6_E3M2": 0.75}  # fmt: skip
+    for dtype, size in values.items():
+        n_bytes = int(8 * size)
+        tree.write(f"gateway/fx/model/{dtype}.safetensors", _tensors({"w": _entry(0, n_bytes, [8], dtype)}, n_bytes))
+    tree.land()
+    assert tree.refused() == []
+    assert sorted(tree.values("gateway_tensors", "dtype")) == sorted(values)
 
 
 # parquet -------------------------------------------------------------------------------------------------

@@ -131,6 +131,17 @@ def test_a_record_is_written_whole_the_same_every_time_and_the_old_one_goes(tmp_
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["notes.txt"]
 
 
+@pytest.mark.parametrize("name", ["answer.json", "experiments", "deploy_eval.py", "summary.md.part"])
+def test_a_fixture_may_be_named_like_a_file_of_the_record(name: str, tmp_path: Path) -> None:
+    tables, root = _tables(), tmp_path / "promotion"
+    write_record(tmp_path, {"f": tables})
+    written = {file for file, _ in write_record(tmp_path, {name: tables, "f": tables})}
+    assert {f"promotion/{name}/answer.json", "promotion/f/answer.json"} < written
+    assert json.loads((root / name / "answer.json").read_text()) == json.loads((root / "f" / "answer.json").read_text())
+    write_record(tmp_path, {"f": tables})
+    assert (root / "answer.json").is_file() and not (root / name / "answer.json").exists()
+
+
 def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")

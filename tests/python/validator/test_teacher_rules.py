@@ -1,7 +1,9 @@
+import hashlib
 import math
 import random
 import re
 import shlex
+import time
 from typing import Any
 
 import pytest
@@ -197,6 +199,17 @@ def test_thirds_begin_exactly_at_their_share() -> None:
 def test_a_trajectory_id_keeps_inner_numbers() -> None:
     assert re.fullmatch(r"o__p-3\.[0-9a-f]{8}\.pr_07__tag", make_traj_id("o__p-3-07", "tag"))
     assert re.fullmatch(r"name\.[0-9a-f]{8}\.pr_0__tag", make_traj_id("name", "tag"))
+    assert re.fullmatch(r"v12\.[0-9a-f]{8}\.pr_12__tag", make_traj_id("v12", "tag"))
+    assert re.fullmatch(r"a-\.[0-9a-f]{8}\.pr_٣__tag", make_traj_id("a--٣", "tag"))
+    assert re.fullmatch(r"\.[0-9a-f]{8}\.pr_7__tag", make_traj_id("-7", "tag"))
+    assert make_traj_id("", "tag") == "." + hashlib.sha256(b"").hexdigest()[:8] + ".pr_0__tag"
+
+
+def test_the_number_of_a_trajectory_id_is_found_at_once() -> None:
+    started = time.process_time()
+    assert make_traj_id("1" * 200_000 + "-x", "tag").endswith(".pr_0__tag")
+    assert make_traj_id("-" + "1" * 200_000, "tag").endswith("1__tag")
+    assert time.process_time() - started < 2
 
 
 TRAJECTORY: dict[str, Any] = {
@@ -233,7 +246,24 @@ def test_flat_turns_make_their_trajectory_again() -> None:
     assert [message["content"] for message in rebuilt["messages"]] == [
         message["content"] for message in TRAJECTORY["messages"]
     ]
-    assert [materialize_turn(rebuilt, entry) for entry in rebuilt["turns"]] == turns
+    packed = [turn | {"source": "swe", "language": "python"} for turn in turns]
+    assert [materialize_turn(rebuilt, entry) for entry in rebuilt["turns"]] == packed
+
+
+@pytest.mark.parametrize(
+    ("stated", "packed"),
+    [
+        ({}, ("swe", "python")),
+        ({"source": None}, ("swe", "python")),
+        ({"source": "", "language": ""}, ("", "")),
+        ({"source": "nemotron"}, ("nemotron", "python")),
+        ({"language": "go"}, ("swe", "go")),
+    ],
+)
+def test_a_packed_trajectory_has_tags_by_default(stated: dict[str, Any], packed: tuple[str, str]) -> None:
+    turns = [materialize_turn(TRAJECTORY, turn) | stated for turn in TRAJECTORY["turns"]]
+    rebuilt = rebuild_trajectory(turns)
+    assert (rebuilt["source"], rebuilt["language"]) == packed
 
 
 def test_turns_that_do_not_fit_are_errors() -> None:
