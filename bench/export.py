@@ -23,9 +23,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from assay.exporting import one_line
-from assay.mixes.export import FINALS
+from assay.mixes.export import FINALS, export_mixes
+from assay.mixes.run import audit_tree
 from assay.mixes.texts import Block, message_of
-from measure import Measurement, measure
+from assay.steps.warehouse import INPUT_FOLDER
+from measure import Measurement, measure, measure_call
 
 _REPOSITORY = Path(__file__).parents[1]
 _GENERATOR = [sys.executable, str(Path(__file__).parent / "generator")]
@@ -78,23 +80,15 @@ def bench(folder: Path, arguments: argparse.Namespace) -> int:
 
     for table in ("mix_audit_rows", "mix_audit_turns"):
         shutil.rmtree(landing / table, ignore_errors=True)
-    request = {"step": "audit", "tokenizer": str(raw / "tokenizer"), "max_row_tokens": 32768}
     for title in ("mask audit, nothing known", "mask audit, all known"):
-        measured, report = _step(folder, landing, {**request, "inputs": {"rows": _input(landing, "audit_rows")}})
-        rate = report["n_tokens"] / measured.seconds
-        print(f"{title}: {_said(measured)}, {report['n_tokens']:,} tokens encoded, {rate:,.0f} tokens/s")
+        rows = _input(landing, "audit_rows")
+        measured, audited = measure_call(audit_tree, rows, landing, raw / "tokenizer", 32768)
+        rate = audited.n_tokens / measured.seconds
+        print(f"{title}: {_said(measured)}, {audited.n_tokens:,} tokens encoded, {rate:,.0f} tokens/s")
 
-    exports = folder / "exports"
-    inputs = {"rows": _input(landing, "export_rows"), "audit": _input(landing, "export_audit")}
-    request = {
-        "step": "export",
-        "exports": str(exports),
-        "mixes": list(_MIXES),
-        "finals": _IN_FINALS,
-        "inputs": inputs,
-    }
-    exported, report = _step(folder, landing, request)
-    n_bytes = sum(file["n_bytes"] for file in report["files"] if file["name"].endswith(".jsonl"))
+    inputs = _input(landing, "export_rows"), _input(landing, "export_audit")
+    exported, written = measure_call(export_mixes, *inputs, landing, folder / "exports", _MIXES, _IN_FINALS)
+    n_bytes = sum(file.n_bytes for file in written if file.name.endswith(".jsonl"))
     megabytes = n_bytes / 1e6
     print(f"export: {_said(exported)}, {megabytes:,.0f} MB of JSON lines, {megabytes / exported.seconds:,.0f} MB/s")
 
@@ -105,7 +99,7 @@ def bench(folder: Path, arguments: argparse.Namespace) -> int:
         f"plain loop: {seconds:.2f} s, {megabytes / seconds:,.0f} MB/s; "
         f"the export takes {exported.seconds / seconds:.2f} times as long"
     )
-    same = digests == {file["name"]: file["sha256"] for file in report["files"] if file["name"] in digests}
+    same = digests == {file.name: file.sha256 for file in written if file.name in digests}
     print("both write the same bytes" if same else "the plain loop writes other bytes")
     fits = exported.peak_mebibytes <= arguments.memory_mib
     if not fits:
@@ -117,19 +111,8 @@ def _said(measured: Measurement) -> str:
     return f"{measured.seconds:.2f} s, at most {measured.peak_mebibytes:,.0f} MiB"
 
 
-def _input(landing: Path, name: str) -> str:
-    return str(landing / "mix_input" / f"{name}.parquet")
-
-
-def _step(folder: Path, landing: Path, request: dict[str, Any]) -> tuple[Measurement, dict[str, Any]]:
-    report = folder / "report.json"
-    asked = {**request, "landing": str(landing), "report": str(report), "workers": None, "watched": False}
-    # `measure` gives its command no standard input; a shell puts the request there.
-    (folder / "request.json").write_text(json.dumps(asked))
-    command = ["sh", "-c", '"$0" -m assay.mixes.step < "$1"', sys.executable, str(folder / "request.json")]
-    measured = measure(command)
-    said: dict[str, Any] = json.loads(report.read_text())
-    return measured, said
+def _input(landing: Path, name: str) -> Path:
+    return landing / INPUT_FOLDER / f"{name}.parquet"
 
 
 def plain_loop(landing: Path, folder: Path) -> dict[str, str]:

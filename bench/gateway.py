@@ -12,7 +12,6 @@ sampling step of a build from an empty folder: all files, both contexts, every e
 
 import argparse
 import hashlib
-import json
 import os
 import statistics
 import sys
@@ -27,7 +26,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np  # noqa: E402
-from measure import measure  # noqa: E402
+from assay.promotion.conditions import context_of  # noqa: E402
+from assay.promotion.run import Checkpoint, sample_tree  # noqa: E402
+from measure import measure, measure_call  # noqa: E402
 
 from scaffold.deploy_eval import EPISODES, SEED, deployment_prompts, evaluate, queries, token_ids  # noqa: E402
 from scaffold.model_np import Model, generate, load, read_tensors  # noqa: E402
@@ -236,21 +237,15 @@ def every_checkpoint(fixture: Path) -> None:
     for path in sorted(fixture.resolve().rglob("*.safetensors")):
         step = int(path.stem[4:]) if path.stem.startswith("step") else None
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        name = path.relative_to(fixture.resolve()).as_posix()
-        checkpoints.append([path.relative_to(raw).as_posix(), fixture.name, name, digest, step])
+        name, place = path.relative_to(fixture.resolve()).as_posix(), path.relative_to(raw).as_posix()
+        checkpoints.append(Checkpoint(place, place, fixture.name, name, digest, step))
     contexts = [
         ["deployment", "ctx:deploy", "src:api;src:web", "ver:2", "lang:en", "s5;s6;s7;s8;s9", "free", EPISODES, SEED],
         ["training", "ctx:train", "src:batch", "ver:2", "lang:en", None, "sequential", EPISODES, SEED],
     ]
     with tempfile.TemporaryDirectory() as landing:
-        request = {
-            "raw_root": str(raw), "folder": landing, "checkpoints": checkpoints, "contexts": contexts, "workers": None,
-        }  # fmt: skip
-        asked = Path(landing) / "request.json"
-        asked.write_text(json.dumps(request))
-        command = ["/bin/sh", "-c", f"exec {sys.executable} -m assay.promotion < {asked}"]
         for label in ("all files, contexts and experiments", "again, nothing new"):
-            taken = measure(command)
+            taken, _ = measure_call(sample_tree, raw, Path(landing), checkpoints, list(map(context_of, contexts)))
             print(f"{label}: {taken.seconds:.1f} s on {os.cpu_count()} cores, {taken.peak_mebibytes:.0f} MiB")
 
 

@@ -1,11 +1,19 @@
 """Time a command and the memory of it and its children together."""
 
 import contextlib
+import os
+import pickle
 import subprocess
+import sys
+import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 _SAMPLE_SECONDS = 0.05
 # Walking the pages of large processes takes long, and holds them up: looking may take this share of the time.
@@ -45,6 +53,27 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> Me
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, output)
     return Measurement(seconds, peak, output)
+
+
+_CALL = """
+import pickle, sys
+with open(sys.argv[1], "rb") as asked:
+    function, arguments = pickle.load(asked)
+answer = function(*arguments)
+with open(sys.argv[1], "wb") as answered:
+    pickle.dump(answer, answered)
+"""
+
+
+def measure_call(function: Callable[..., Result], *arguments: Any) -> tuple[Measurement, Result]:
+    """Call a function of a module as a build's steps do, in a process of its own with one thread of matrix library."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(pickle.dumps((function, arguments)))
+        file.flush()
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        measured = measure([sys.executable, "-c", _CALL, file.name], {**os.environ, **one_thread})
+        answer: Result = pickle.loads(Path(file.name).read_bytes())
+        return measured, answer
 
 
 def _tree(root: int) -> list[int]:

@@ -45,6 +45,16 @@
                     ) -%}
                 {%- endif -%}
             {%- endfor -%}
+            {%- set links = run_query(
+                "select artifact_id from staging.artifacts where status = 'link_out_of_raw_root' order by artifact_id"
+            ).columns[0].values() -%}
+            {%- if links -%}
+                {%- do print(
+                    '  not read, since they are links that lead out of the raw root: ' ~ tojson(links[:5] | list)
+                    ~ (' and ' ~ (links | length - 5) ~ ' more' if links | length > 5 else '')
+                    ~ ' (the var follow_links_out_of_raw_root reads them)'
+                ) -%}
+            {%- endif -%}
             {%- set strangers = run_query('select name from landing.strangers order by name').columns[0].values() -%}
             {%- if strangers -%}
                 {%- do print(

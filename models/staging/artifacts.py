@@ -9,4 +9,11 @@ def model(dbt, session):
     # dbt only hands over the settings whose names it reads in such calls.
     raw_root = dbt.config.get("raw_root")
     landing = dbt.config.get("landing")
-    return landing_step(session, dbt.this.identifier, raw_root, landing, dbt.config.get("max_line_megabytes"))
+    return landing_step(
+        session,
+        dbt.this.identifier,
+        raw_root,
+        landing,
+        dbt.config.get("max_line_megabytes"),
+        dbt.config.get("follow_links_out_of_raw_root"),
+    )

@@ -1,6 +1,7 @@
 """One artifact from its bytes to its parquet files and its row of `artifacts`."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,22 @@ from assay.landing.rows import Rows
 from assay.landing.safetensors_header import read_header
 from assay.landing.sources.conversations import READ_COLUMNS
 from assay.landing.sources.sn120 import TURN_INDEX_FIELDS
+from assay.landing.tables import ARTIFACTS
+from assay.steps.runner import Write
 
 PARQUET_BATCH_ROWS = 256
+
+LINK_OUT = "link_out_of_raw_root"
+"""The status of a link that is not followed."""
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file of the raw tree: its path below the root, what it is (None: not recognised), size and time."""
+    """A file of the raw tree: its path below the root, what it is (None: not recognised), size and time.
+
+    `stamp` tells its content from any other it may have; `is_link_out` says that it is a link that leads out of the raw
+    root, which is listed and not read.
+    """
 
     artifact_id: str
     path: Path
@@ -32,40 +42,64 @@ class Artifact:
     facts: Facts
     size: int
     mtime_ns: int
+    stamp: list[Any]
+    is_link_out: bool = False
 
     @property
-    def file_stem(self) -> str:
-        """The name of the artifact's parquet files: safe, short, the same on every machine."""
-        return hashlib.sha256(self.artifact_id.encode()).hexdigest()[:32]
+    def key(self) -> str:
+        """The name of the artifact's parquet files."""
+        return artifact_key(self.artifact_id)
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+        return str(self.path)
+
+
+def artifact_key(artifact_id: str) -> str:
+    """The name of an artifact's parquet files: safe, short, the same on every machine."""
+    return hashlib.sha256(artifact_id.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class Landed:
-    """What landing one artifact gave: its row of `artifacts`, the tables with a file of it, refused lines a reason."""
+    """What landing one artifact gave: its row of `artifacts`, refused lines a reason."""
 
     row: dict[str, Any]
-    tables: list[str]
     reasons: dict[str, int]
 
 
-def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
-    """Read one file whole and write its parquet files below `folder`; `OSError` passes through."""
+def land(artifact: Artifact, write: Write, max_line_bytes: int) -> Landed:
+    """Read one file whole and write its rows; `OSError` passes through."""
+    if artifact.is_link_out:
+        return Landed(_link_row(artifact), {})
     kind = artifact.kind
     source = ByteSource(artifact.path)
     if kind is None or kind.reader == "hash_only":
         _read_through(source)
-        status = "unrecognised" if kind is None else "listed"
-        return Landed(_artifact_row(artifact, source, status), [], {})
-    rows = Rows(artifact.source, artifact.artifact_id, kind.tables, folder, artifact.file_stem)
-    try:
-        n_lines, n_blank_lines = _READERS[kind.reader](artifact, source, rows, max_line_bytes)
-        tables = rows.close()
-    except BaseException:
-        rows.abandon()
-        raise
-    status = "read" if n_lines else "empty"
-    row = _artifact_row(artifact, source, status, n_lines, n_blank_lines, rows)
-    return Landed(row, tables, dict(sorted(rows.reasons.items())))
+        return Landed(_artifact_row(artifact, source, "unrecognised" if kind is None else "listed"), {})
+    rows = Rows(artifact.source, artifact.artifact_id, kind.tables, write)
+    n_lines, n_blank_lines = _READERS[kind.reader](artifact, source, rows, max_line_bytes)
+    rows.flush()
+    row = _artifact_row(artifact, source, "read" if n_lines else "empty", n_lines, n_blank_lines, rows)
+    return Landed(row, dict(sorted(rows.reasons.items())))
+
+
+def _link_row(artifact: Artifact) -> dict[str, Any]:
+    """A link's own bytes are the path it names."""
+    target = os.fsencode(artifact.path.readlink())
+    sha256 = hashlib.sha256(target).hexdigest()
+    return {
+        **dict.fromkeys(ARTIFACTS.names),
+        "artifact_id": artifact.artifact_id,
+        "source": artifact.source,
+        "status": LINK_OUT,
+        "bytes": len(target),
+        "mtime": artifact.mtime_ns // 1000,
+        "sha256": sha256,
+        "content_sha256": sha256,
+        "compression": "none",
+    }
 
 
 def _artifact_row(

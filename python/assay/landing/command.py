@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from assay.landing.rows import QUARANTINE_TABLE
-from assay.landing.run import Report, land_tree, print_progress
+from assay.landing.run import Report, land_tree
 from assay.names import shown
 
 
@@ -14,12 +14,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the parquet files")
     parser.add_argument("--workers", type=int, default=None, help="processes; default: one a core")
     parser.add_argument("--max-line-megabytes", type=int, default=256, help="longer lines are quarantined unread")
+    parser.add_argument(
+        "--follow-links-out-of-raw-root", action="store_true", help="read what links to places outside RAW name"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Land the tree and print what was found."""
     report = land_tree(
-        arguments.raw_root, arguments.out, arguments.workers, arguments.max_line_megabytes, print_progress
+        arguments.raw_root,
+        arguments.out,
+        arguments.workers,
+        arguments.max_line_megabytes,
+        arguments.follow_links_out_of_raw_root,
     )
     print(summary(report))
     if report.reasons:
@@ -48,6 +55,11 @@ def summary(report: Report) -> str:
             lines.append(f"    not recognised: {_some(unrecognised)}")
     for reason, count in report.reasons.items():
         lines.append(f"  quarantined as {reason}: {count}")
+    if report.links_out:
+        lines.append(
+            f"  not read, since they are links that lead out of the raw root: {_some(report.links_out)} "
+            "(--follow-links-out-of-raw-root, or the var follow_links_out_of_raw_root, reads them)"
+        )
     if report.strangers:
         lines.append(f"  not part of a raw tree, not read: {_some(report.strangers)}")
     return "\n".join(lines)

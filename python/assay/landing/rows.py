@@ -1,21 +1,17 @@
 """Rows of one artifact on their way to parquet: checked column by column, refused line by line."""
 
-import contextlib
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.landing.faults import RefusedError
 from assay.landing.json_text import TextCounts, type_name
 from assay.landing.lines import Line
 from assay.landing.tables import ARROW_TYPES, QUARANTINE, TABLES, Column, Table
-from assay.steps.writing import writing
+from assay.steps.runner import Write
 
 FLUSH_BYTES = 8 << 20
 """Raw bytes gathered before a row group is written; bounds memory and keeps every string array far below 2 GiB."""
@@ -26,38 +22,33 @@ FLUSH_LINES = 50_000
 SLICE_ROWS = 32_768
 """Rows of one Arrow batch: with identifiers of bounded length no column of it comes near 2 GiB."""
 
-_TINY_BYTES = 1 << 16
-"""A file of one batch of less is written plainly: dictionaries, statistics and compression would cost it more, in
-time and in bytes, than its rows."""
-
 EXCERPT_CHARACTERS = 200
 DETAIL_CHARACTERS = 300
 QUARANTINE_TABLE = "quarantine"
 
-# Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost.
-_LONG_TEXT = frozenset(
+LONG_TEXT = frozenset(
     "action answer challenger_output content explanation king_output other_fields prompt question_source "
     "reference_turn response text thought verdict".split()
 )
+"""Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost."""
 
 
 class Rows:
-    """Collects rows of one artifact, validates them by column and writes one parquet file a table, quarantine included.
+    """Collects rows of one artifact, validates them by column and writes them a table, quarantine included.
 
     `emit` takes a row without its two key columns; `artifact_id` and `line` are added here. A line either lands
     in all its tables or in none: whatever is refused takes back every row its line has emitted.
     """
 
-    def __init__(self, source: str, artifact_id: str, table_names: Sequence[str], folder: Path, file_stem: str) -> None:
-        """Files go to `folder/<table>/<file_stem>.parquet`; the first table is the primary one."""
+    def __init__(self, source: str, artifact_id: str, table_names: Sequence[str], write: Write) -> None:
+        """`write` takes (table, batch); the first table is the primary one."""
         self.source = source
         self.artifact_id = artifact_id
         self.primary = table_names[0]
         self.counts = TextCounts()
         self.n_rows = 0
         self.reasons: Counter[str] = Counter()
-        self._writers = {name: _table_writer(TABLES[name], folder, file_stem) for name in table_names}
-        self._quarantine_writer = _Writer(folder, QUARANTINE_TABLE, file_stem, QUARANTINE)
+        self._write = write
         self._quarantine: list[dict[str, Any]] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in table_names}
         self._lines: dict[int, Line] = {}
@@ -126,95 +117,18 @@ class Rows:
         for name, rows in self._rows.items():
             kept = [row for row in rows if row[0] not in refused] if refused else rows
             for start in range(0, len(kept), SLICE_ROWS):
-                self._writers[name].write(_batch(TABLES[name], self.artifact_id, kept[start : start + SLICE_ROWS]))
+                self._write(name, _batch(TABLES[name], self.artifact_id, kept[start : start + SLICE_ROWS]))
             if name == self.primary:
                 self.n_rows += len(kept)
             rows.clear()
         if self._quarantine:
             # Later lines come in a later batch, so the whole file is in line order.
             self._quarantine.sort(key=lambda row: row["line"])
-            self._quarantine_writer.write(pa.RecordBatch.from_pylist(self._quarantine, QUARANTINE))
+            self._write(QUARANTINE_TABLE, pa.RecordBatch.from_pylist(self._quarantine, QUARANTINE))
             self._quarantine.clear()
         self._lines.clear()
         self._bytes = 0
         self._n_lines = 0
-
-    def close(self) -> list[str]:
-        """Write the rest, give every file its final name and return the names of the tables that have one."""
-        self.flush()
-        writers = {**self._writers, QUARANTINE_TABLE: self._quarantine_writer}
-        return [name for name, writer in writers.items() if writer.close()]
-
-    def abandon(self) -> None:
-        """Close and remove files that were not finished."""
-        for writer in (*self._writers.values(), self._quarantine_writer):
-            writer.abandon()
-
-
-class _Writer:
-    """One parquet file that gets its final name when it is whole; without a batch there is no file."""
-
-    def __init__(self, folder: Path, table: str, file_stem: str, schema: pa.Schema, small: Sequence[str] = ()) -> None:
-        self.folder = folder
-        self.path = folder / table / f"{file_stem}.parquet"
-        self.part = self.path.with_suffix(".part")
-        self.schema = schema
-        self.small = list(small)
-        self.first: pa.RecordBatch | None = None
-        self.file: pa.NativeFile | None = None
-        self.writer: pq.ParquetWriter | None = None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        with writing(self.folder):
-            if self.writer is not None:
-                self.writer.write_batch(batch)
-            elif self.first is None:
-                # Held back: only with the next batch, or the end, is it known whether the file is tiny.
-                self.first = batch
-            else:
-                self._open(is_tiny=False).write_batch(batch)
-
-    def _open(self, is_tiny: bool) -> pq.ParquetWriter:
-        self.file = pa.OSFile(str(self.part), "wb")
-        self.writer = pq.ParquetWriter(
-            self.file,
-            self.schema,
-            compression="none" if is_tiny else "zstd",
-            compression_level=None if is_tiny else 1,
-            use_dictionary=False if is_tiny else self.small,
-            write_statistics=False if is_tiny else self.small,
-        )
-        self.writer.write_batch(self.first)
-        self.first = None
-        return self.writer
-
-    def close(self) -> bool:
-        with writing(self.folder):
-            if self.first is not None:
-                self._open(is_tiny=self.first.nbytes < _TINY_BYTES)
-            if self.writer is None or self.file is None:
-                self.path.unlink(missing_ok=True)
-                return False
-            self.writer.close()
-            self.file.close()
-            os.replace(self.part, self.path)
-            return True
-
-    def abandon(self) -> None:
-        # On a full disk closing fails too, and would be tried again later; the part file goes all the same.
-        for opened in (self.writer, self.file):
-            with contextlib.suppress(OSError, pa.ArrowException):
-                if opened is not None:
-                    opened.close()
-        if self.writer is not None:
-            self.writer.is_open = False
-        with contextlib.suppress(OSError):
-            self.part.unlink(missing_ok=True)
-
-
-def _table_writer(table: Table, folder: Path, file_stem: str) -> _Writer:
-    small = [column.name for column in table.columns if column.name not in _LONG_TEXT]
-    return _Writer(folder, table.name, file_stem, table.schema, small)
 
 
 def _batch(table: Table, artifact_id: str, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:

@@ -118,7 +118,6 @@ def export_mixes(
     mixes: Sequence[str],
     finals: Mapping[str, Sequence[str]],
     workers: int | None = None,
-    watched: bool = False,
 ) -> list[Written]:
     """Write every mix and both finals below `exports`/mixes, and the audit beside them; all of them or none.
 
@@ -143,7 +142,7 @@ def export_mixes(
         n_rows = sum(len(task.rows) for task in blocks)
         few = n_rows < _ALONE_ROWS
         lines: list[Line] = []
-        with Progress("mixes, rows encoded", n_rows, watched) as progress:
+        with Progress("mixes, rows encoded", n_rows) as progress:
             blocks.sort(key=lambda task: (-len(task.rows), task.block))
             for task, made in each(blocks, _encode, workers, few, lambda task: task.block.artifact_id):
                 lines += made
@@ -158,7 +157,7 @@ def export_mixes(
             n_megabytes = sum(task.size for task in tasks) // 1_000_000
             few = n_megabytes < _ALONE_MEGABYTES
             written: list[Written] = []
-            with Progress("mixes, MB put in order", n_megabytes, watched) as progress:
+            with Progress("mixes, MB put in order", n_megabytes) as progress:
                 for mix_task, made_files in each(tasks, _put_in_order, workers, few, lambda task: task.name):
                     written += made_files
                     progress.add(mix_task.size // 1_000_000)

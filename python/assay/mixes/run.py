@@ -4,8 +4,8 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,18 @@ import assay.mixes.texts
 import assay.mixes.tokenizer
 import assay.tokenizer_folder
 from assay.chat_templates import TODAY
+from assay.landing.artifact import artifact_key
+from assay.landing.run import STEP as LANDING
 from assay.mixes.audit import Message, RowAudit, RowRequest, audit_conversation, unknown
 from assay.mixes.texts import Block, Place, conversations
 from assay.mixes.tokenizer import Identity, identity_of, load
 from assay.names import shown
-from assay.steps.pool import each
-from assay.steps.progress import Progress
-from assay.steps.writing import whole, writing
+from assay.steps.runner import Step, Write, run
+from assay.steps.state import digest, versions
+from assay.steps.tables import Output, batch_of
 from assay.tokenizer_folder import named_tokens_of
 
 ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
-EMPTY_FILE = "empty.parquet"
 _ALONE_ROWS = 400
 _FINGERPRINT = b"assay.fingerprint"
 
@@ -74,6 +75,7 @@ TURNS = pa.schema(
 """One row a trained turn of a candidate row; `end_token` is exclusive and counts the stop token in the span."""
 
 OUTPUTS = {ROWS_TABLE: ROWS, TURNS_TABLE: TURNS}
+STEP = "mask_audit"
 
 
 @dataclass(frozen=True)
@@ -86,25 +88,42 @@ class AuditedRow:
 
 @dataclass(frozen=True)
 class Task:
-    """One block of landed lines and the rows that are cut from it, each with its place."""
+    """One block of landed lines, what names its content, and the rows that are cut from it with their places."""
 
     landing: Path
     block: Block
+    version: str | None
     rows: tuple[tuple[Place, RowRequest], ...]
+
+    @property
+    def key(self) -> str:
+        """Names the files of the block."""
+        return self.block.stem
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+        return str(self.block.landed(self.landing))
+
+    @property
+    def size(self) -> int:
+        """Rows to audit."""
+        return len(self.rows)
+
+    @property
+    def stamp(self) -> list[str] | None:
+        """What was landed, and which rows are cut from it how."""
+        return None if self.version is None else [self.version, digest(repr(self.rows))]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every row is audited with."""
+
     tokenizer: Path | None
     identity: Identity
     max_row_tokens: int
     fingerprint: str
-
-
-@dataclass(frozen=True)
-class Done:
-    """How many rows a task audited and how many it found again, the tokens it encoded, and its seconds."""
-
-    n_audited: int
-    n_found: int
-    n_tokens: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -139,7 +158,6 @@ def audit_tree(
     tokenizer: Path | None,
     max_row_tokens: int,
     workers: int | None = None,
-    watched: bool = False,
     today: str = TODAY.isoformat(),
 ) -> Report:
     """Bring `mix_audit_rows` and `mix_audit_turns` below `landing` to what the rows say.
@@ -152,29 +170,24 @@ def audit_tree(
     started = time.monotonic()
     identity = identity_of(tokenizer, today)
     fingerprint = _fingerprint(identity, named_tokens_of(tokenizer) if tokenizer else {}, max_row_tokens)
-    with writing(landing):
-        for table, schema in OUTPUTS.items():
-            (landing / table).mkdir(parents=True, exist_ok=True)
-            pq.write_table(schema.empty_table(), landing / table / EMPTY_FILE)
-    blocks = _blocks(rows)
+    landed = versions(landing, LANDING)
     tasks = [
-        Task(landing, block, tuple(cut), tokenizer, identity, max_row_tokens, fingerprint)
-        for block, cut in sorted(blocks.items())
+        Task(landing, block, landed.get(artifact_key(block.artifact_id)), tuple(cut))
+        for block, cut in sorted(_blocks(rows).items())
     ]
-    tasks.sort(key=lambda task: (-len(task.rows), task.block))
-    n_rows = sum(len(task.rows) for task in tasks)
-    done = [0, 0, 0]
-    with Progress("mask audit, rows", n_rows, watched) as progress:
-        for task, result in each(tasks, _audit, workers, n_rows < _ALONE_ROWS, lambda task: task.block.artifact_id):
-            done = [done[0] + result.n_audited, done[1] + result.n_found, done[2] + result.n_tokens]
-            rate = done[2] / max(time.monotonic() - started, 1e-9)
-            progress.add(len(task.rows), f"{rate:,.0f} tokens/s")
-    stems = {f"{task.block.stem}.parquet" for task in tasks} | {EMPTY_FILE}
-    for table in OUTPUTS:
-        for path in (landing / table).iterdir():
-            if path.name not in stems:
-                path.unlink()
-    return Report(done[0], done[1], done[2], time.monotonic() - started, identity.tokenizer)
+    step = Step(
+        name=STEP,
+        folder=landing,
+        outputs={name: Output(schema.with_metadata({_FINGERPRINT: fingerprint})) for name, schema in OUTPUTS.items()},
+        fingerprint=fingerprint,
+        work=partial(_audit, Settings(tokenizer, identity, max_row_tokens, fingerprint)),
+        alone_below=_ALONE_ROWS,
+    )
+    outcome = run(step, tasks, workers)
+    done = [outcome.results[key] for key in outcome.new]
+    n_audited, n_tokens = (sum(result[name] for result in done) for name in ("n_audited", "n_tokens"))
+    n_found = sum(task.size for task in tasks) - n_audited
+    return Report(n_audited, n_found, n_tokens, time.monotonic() - started, identity.tokenizer)
 
 
 def _fingerprint(identity: Identity, named_tokens: dict[str, str], max_row_tokens: int) -> str:
@@ -208,29 +221,27 @@ def _blocks(rows: Path) -> dict[Block, list[tuple[Place, RowRequest]]]:
     return grouped
 
 
-def _audit(task: Task) -> Done:
-    started = time.monotonic()
-    known = _known(task)
+def _audit(settings: Settings, task: Task, write: Write) -> dict[str, int]:
+    known = _known(settings, task)
     cut: dict[Place, list[RowRequest]] = defaultdict(list)
     for place, request in task.rows:
         cut[place].append(request)
     rows: list[tuple[Any, ...]] = []
     turns: list[tuple[Any, ...]] = []
-    n_audited = n_found = n_tokens = 0
+    n_audited = n_tokens = 0
 
     def add(request: RowRequest, audited: AuditedRow) -> None:
         key = (request.mix, request.row_id)
         rows.append((*key, *audited.row))
         turns.extend((*key, *turn) for turn in audited.turns)
 
-    tokenizer = load(task.tokenizer, task.identity) if task.tokenizer else None
+    tokenizer = load(settings.tokenizer, settings.identity) if settings.tokenizer else None
     for place, conversation in conversations(task.landing, task.block, cut):
         digests = {index: _digest(message) for index, message in conversation.items()}
         new: list[tuple[str, RowRequest]] = []
         for request in cut.pop(place):
             content_key = _content_key(digests, request)
             if content_key in known:
-                n_found += 1
                 add(request, known[content_key])
             else:
                 new.append((content_key, request))
@@ -239,21 +250,22 @@ def _audit(task: Task) -> Done:
         for (content_key, request), result in zip(new, results, strict=True):
             n_audited += 1
             n_tokens += result.n_tokens or 0
-            add(request, audited_row(content_key, request, result, task))
+            add(request, audited_row(content_key, request, result, settings))
     for requests in cut.values():  # what is not in the landed file
         for request in requests:
             result = unknown(request, "no_messages")
-            add(request, audited_row(_content_key({}, request), request, result, task))
-    _write(task, rows, turns)
-    return Done(n_audited, n_found, n_tokens, time.monotonic() - started)
+            add(request, audited_row(_content_key({}, request), request, result, settings))
+    for table, values in ((ROWS_TABLE, rows), (TURNS_TABLE, turns)):
+        write(table, batch_of(OUTPUTS[table], sorted(values, key=lambda row: row[:3])))
+    return {"n_audited": n_audited, "n_tokens": n_tokens}
 
 
-def audited_row(content_key: str, request: RowRequest, result: RowAudit, task: Task) -> AuditedRow:
+def audited_row(content_key: str, request: RowRequest, result: RowAudit, settings: Settings) -> AuditedRow:
     """The columns of a row and of its turns from what the audit found; a turn is named by its place in the row."""
     places = {index: place for place, index in enumerate(request.message_indexes)}
     passing = [turn for turn in result.turns if turn.verdict == "pass"]
     is_known = result.verdict != "unknown"
-    is_encoded = is_known and task.tokenizer is not None
+    is_encoded = is_known and settings.tokenizer is not None
     turns = tuple(
         (
             places.get(turn.message_index),
@@ -269,7 +281,7 @@ def audited_row(content_key: str, request: RowRequest, result: RowAudit, task: T
         for turn in result.turns
     )
     if result.n_tokens is not None:
-        over: bool | None = result.n_tokens > task.max_row_tokens
+        over: bool | None = result.n_tokens > settings.max_row_tokens
     else:
         over = True if is_encoded and result.reason == "too_long_to_encode" else None
     row = (
@@ -284,10 +296,10 @@ def audited_row(content_key: str, request: RowRequest, result: RowAudit, task: T
         over,
         result.verdict,
         result.reason,
-        task.identity.tokenizer,
-        task.identity.tokenizer_sha256,
-        task.identity.template_sha256,
-        task.identity.template_date,
+        settings.identity.tokenizer,
+        settings.identity.tokenizer_sha256,
+        settings.identity.template_sha256,
+        settings.identity.template_date,
     )
     return AuditedRow(row, turns)
 
@@ -306,11 +318,12 @@ def _content_key(digests: dict[int, bytes], request: RowRequest) -> str:
     return digest.hexdigest()
 
 
-def _known(task: Task) -> dict[str, AuditedRow]:
+def _known(settings: Settings, task: Task) -> dict[str, AuditedRow]:
     """What an earlier build found out of the same content; a file of other code or settings is as good as none."""
-    paths = [task.landing / table / f"{task.block.stem}.parquet" for table in OUTPUTS]
+    paths = [task.landing / table / f"{task.key}.parquet" for table in OUTPUTS]
     try:
-        if any((pq.read_schema(path).metadata or {}).get(_FINGERPRINT) != task.fingerprint.encode() for path in paths):
+        marks = {(pq.read_schema(path).metadata or {}).get(_FINGERPRINT) for path in paths}
+        if marks != {settings.fingerprint.encode()}:
             return {}
         rows, turns = (pq.read_table(path).to_pylist() for path in paths)
     except (OSError, pa.ArrowException):
@@ -323,16 +336,3 @@ def _known(task: Task) -> dict[str, AuditedRow]:
         for row in rows
         if row["reason"] != "no_messages"
     }
-
-
-def _write(task: Task, rows: Sequence[tuple[Any, ...]], turns: Sequence[tuple[Any, ...]]) -> None:
-    tables = ((ROWS_TABLE, ROWS, rows), (TURNS_TABLE, TURNS, turns))
-    with (
-        writing(task.landing),
-        whole(*(task.landing / table / f"{task.block.stem}.parquet" for table, _, _ in tables)) as parts,
-    ):
-        for part, (_, schema, values) in zip(parts, tables, strict=True):
-            marked = schema.with_metadata({_FINGERPRINT: task.fingerprint})
-            columns = list(zip(*sorted(values, key=lambda row: row[:3]), strict=True)) or [()] * len(schema)
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-            pq.write_table(pa.table(arrays, schema=marked), part, compression="zstd", compression_level=1)

@@ -1,8 +1,5 @@
 """The mask audit and the export as a build runs them: in a process of its own, between tables of the warehouse."""
 
-import json
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,16 +8,14 @@ import duckdb
 
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, rules_json
-from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
-from assay.mixes.export import FINALS, FOLDER, Written, export_mixes
+from assay.mixes.export import FINALS, FOLDER, export_mixes
 from assay.mixes.run import OUTPUTS, ROWS, ROWS_TABLE, audit_tree
 from assay.mixes.tokenizer import tokenizer_folder
 from assay.names import shown
-from assay.steps.progress import is_watched
-from assay.steps.writing import writing
+from assay.settings import threads
+from assay.steps.process import apart
+from assay.steps.warehouse import SCHEMA, hand_over, publish, step_of_a_model
 
-INPUT_FOLDER = "mix_input"
-AUDIT_REPORT, EXPORT_REPORT = "mix_audit.json", "mix_export.json"
 PROVEN_WITH = ("tokenizer", "tokenizer_sha256", "template_sha256", "template_date")
 SOURCES = ("sn97", "mini_coder", "tokenizer")
 _LISTED = """
@@ -66,9 +61,9 @@ _AUDITED_TURNS = """
 """
 
 
+@step_of_a_model(ROWS)
 def audit_step(
     session: duckdb.DuckDBPyConnection,
-    model: str,
     landing: str,
     settings: Mapping[str, Any],
     rows: duckdb.DuckDBPyRelation,
@@ -78,23 +73,22 @@ def audit_step(
 
     `settings` are tokenizer (a folder or the like; empty: that of the raw tree), raw_root, max_row_tokens and
     chat_template_date. `rows` has mix, row_id, text_source, text_artifact_id, text_line, text_side; `messages` mix,
-    row_id, message_index, text_message_index, train. A fault is left in the warehouse; the result is then empty.
+    row_id, message_index, text_message_index, train.
     """
     key = "mix, row_id, text_source, text_artifact_id, text_line, text_side"
     listed = messages.aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
     joined = rows.project(key).set_alias("candidates").join(listed.set_alias("listed"), "mix, row_id")
-    request = {"step": "audit", **settings}
-    report = _run(session, model, landing, request, {"rows": joined}, AUDIT_REPORT)
-    if report is None:
-        return session.from_arrow(ROWS.empty_table())
-    print(report["sentence"])
+    tokenizer = tokenizer_folder(settings["tokenizer"], settings["raw_root"])
+    given = hand_over(landing, "audit_rows", joined)
+    limit, today = settings["max_row_tokens"], settings["chat_template_date"]
+    print(apart(audit_tree, given, Path(landing), tokenizer, limit, threads(), today).sentence())
     publish(session, landing, OUTPUTS)
     return session.sql(f"select * from {SCHEMA}.{ROWS_TABLE} order by mix, row_id")
 
 
+@step_of_a_model(FILES)
 def export_step(
     session: duckdb.DuckDBPyConnection,
-    model: str,
     landing: str,
     exports: str,
     tables: Mapping[str, duckdb.DuckDBPyRelation],
@@ -103,14 +97,11 @@ def export_step(
     """Write the mixes below `exports`/mixes and return the table of `FILES`.
 
     `tables` are mix_rows, mix_turns, candidate_rows, candidate_messages, mask_audit, mask_audit_turns, row_gates,
-    drop_ledger, mix_plan and artifacts; `settings` are named in the table beside the plan. A fault is left in the
-    warehouse, and a mix whose candidate rows are all refused is one; the result is then empty, and files of an earlier
-    build stay as they were.
+    drop_ledger, mix_plan and artifacts; `settings` are named in the table beside the plan. When something cannot be
+    written, or the candidate rows of a mix are all refused, files of an earlier build stay as they were.
     """
-    emptied = emptied_mix(tables)
-    leave_fault(session, model, emptied)
-    if emptied is not None:
-        return session.from_arrow(FILES.empty_table())
+    if emptied := emptied_mix(tables):
+        raise AssayError(emptied)
     for sentence in unselected_mixes(tables["drop_ledger"]):
         print(sentence)
     listed = tables["candidate_messages"].aggregate(f"mix, row_id, {_LISTED}", "mix, row_id")
@@ -119,14 +110,12 @@ def export_step(
     joined = rows.join(listed.set_alias("listed"), "mix, row_id").join(turns.set_alias("turns"), "mix, row_id")
     plan = tables["mix_plan"].order("position").to_arrow_table().to_pylist()
     finals = {final: [row["mix"] for row in plan if row[f"in_{final}"]] for final in FINALS}
-    request = {"step": "export", "exports": exports, "mixes": [row["mix"] for row in plan], "finals": finals}
-    report = _run(session, model, landing, request, {"rows": joined, "audit": _audited(tables)}, EXPORT_REPORT)
-    if report is None:
-        return session.from_arrow(FILES.empty_table())
+    mixes = [row["mix"] for row in plan]
+    lines, audit = hand_over(landing, "export_rows", joined), hand_over(landing, "export_audit", _audited(tables))
+    written = apart(export_mixes, lines, audit, Path(landing), Path(exports), mixes, finals, threads())
     used = tables["mask_audit"].aggregate(", ".join(f"max({name})" for name in PROVEN_WITH)).fetchall()[0]
     rules = rules_json({"mix_plan": plan, **dict(zip(PROVEN_WITH, used, strict=True)), **settings})
     inputs = inputs_sha256(tables["artifacts"], SOURCES)
-    written = [Written(**file) for file in report["files"]]
     listing = [(f"{FOLDER}/{file.name}", file.n_bytes, file.sha256, file.n_rows, rules, inputs) for file in written]
     return session.from_arrow(files_table(listing))
 
@@ -200,69 +189,3 @@ def _audited(tables: Mapping[str, duckdb.DuckDBPyRelation]) -> duckdb.DuckDBPyRe
         .order("mix_position, row_order")
         .project(_AUDITED)
     )
-
-
-def _run(
-    session: duckdb.DuckDBPyConnection,
-    model: str,
-    landing: str,
-    request: Mapping[str, Any],
-    inputs: Mapping[str, duckdb.DuckDBPyRelation],
-    report_name: str,
-) -> dict[str, Any] | None:
-    """Hand the inputs over as files, run a step in a process of its own and return its report.
-
-    A fault is left in the warehouse; the result is then null.
-    """
-    folder, report = Path(landing) / INPUT_FOLDER, Path(landing) / report_name
-    paths = {name: folder / f"{request['step']}_{name}.parquet" for name in inputs}
-    asked = {
-        **request,
-        "landing": landing,
-        "inputs": {name: str(path) for name, path in paths.items()},
-        "report": str(report),
-        "workers": int(os.environ.get("ASSAY_THREADS") or 0) or None,
-        "watched": is_watched(),
-    }
-    try:
-        with writing(Path(landing)):
-            folder.mkdir(parents=True, exist_ok=True)
-            report.unlink(missing_ok=True)
-            for name, relation in inputs.items():
-                relation.write_parquet(str(paths[name]), compression="zstd")
-        fault = run_apart(["-m", "assay.mixes.step"], json.dumps(asked))
-    except AssayError as error:
-        fault = str(error)
-    leave_fault(session, model, fault)
-    if fault is not None:
-        return None
-    said: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    return said
-
-
-def main() -> int:
-    """Do what the request on standard input says; a fault is one sentence on standard error."""
-    request = json.load(sys.stdin)
-    landing = Path(request["landing"])
-    inputs = {name: Path(path) for name, path in request["inputs"].items()}
-    shared = (request["workers"], request["watched"])
-    try:
-        if request["step"] == "audit":
-            tokenizer = tokenizer_folder(request["tokenizer"], request["raw_root"])
-            limit, today = request["max_row_tokens"], request["chat_template_date"]
-            audited = audit_tree(inputs["rows"], landing, tokenizer, limit, *shared, today)
-            said: dict[str, Any] = {**vars(audited), "sentence": audited.sentence()}
-        else:
-            exports, mixes, finals = Path(request["exports"]), request["mixes"], request["finals"]
-            written = export_mixes(inputs["rows"], inputs["audit"], landing, exports, mixes, finals, *shared)
-            said = {"files": [vars(file) for file in written]}
-        with writing(landing):
-            Path(request["report"]).write_text(json.dumps(said), encoding="utf-8")
-    except (AssayError, ValueError) as error:
-        print(f"assay: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

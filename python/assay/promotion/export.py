@@ -1,41 +1,31 @@
 """The promotion record as a build writes it, from the warehouse's tables."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from assay.errors import AssayError
-from assay.landing.step import leave_fault
+from assay.exporting import size_and_hash
 from assay.promotion.record import Tables, write_record
+from assay.steps.warehouse import step_of_a_model
 
 FILES = pa.schema([("file", pa.string()), ("bytes", pa.int64()), ("sha256", pa.string())])
 """One row a written file; `file` is its path below the exports folder."""
 
 
+@step_of_a_model(FILES)
 def export_step(
-    session: duckdb.DuckDBPyConnection, model: str, exports: str, tables: dict[str, duckdb.DuckDBPyRelation]
+    session: duckdb.DuckDBPyConnection, exports: str, tables: dict[str, duckdb.DuckDBPyRelation]
 ) -> duckdb.DuckDBPyRelation:
     """Write the record of every fixture with a checkpoint that was decided on; returns the table of `FILES`.
 
-    A table with a column `fixture` is divided by it, others are handed to every record. A folder that cannot be
-    written to is left in the warehouse as a fault; the result is then empty.
+    A table with a column `fixture` is divided by it, others are handed to every record.
     """
     folder = Path(exports)
-    try:
-        written = write_record(folder, _by_fixture(tables))
-        rows = [
-            {"file": name, "bytes": size, "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()}
-            for name, size in written
-        ]
-    except (AssayError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        leave_fault(session, model, f"the promotion record cannot be written below {exports}: {reason}")
-        return session.from_arrow(FILES.empty_table())
-    leave_fault(session, model, None)
-    return session.from_arrow(pa.Table.from_pylist(rows, schema=FILES))
+    written = write_record(folder, _by_fixture(tables))
+    listed = [{"file": name, "bytes": size, "sha256": size_and_hash(folder / name)[1]} for name, size in written]
+    return session.from_arrow(pa.Table.from_pylist(listed, schema=FILES))
 
 
 def _by_fixture(tables: dict[str, duckdb.DuckDBPyRelation]) -> dict[str, Tables]:

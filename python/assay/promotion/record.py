@@ -4,7 +4,6 @@ Everything here is a pure function of rows that SQL computed; nothing is counted
 """
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 
 import scaffold
 from assay.promotion.charts import belief_heat_map, compliance_chart
-from assay.steps.writing import writing
+from assay.steps.writing import whole, writing
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -266,13 +265,8 @@ def _json(value: Any) -> str:
 
 def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(content.encode("utf-8", "replace"))
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with whole(path) as parts:
+        parts[0].write_bytes(content.encode("utf-8", "replace"))
 
 
 def _remove_stale(root: Path, written: set[Path]) -> None:

@@ -2,30 +2,31 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import scaffold
 from assay.errors import AssayError
+from assay.names import shown
 from assay.promotion import conditions as conditions_module
 from assay.promotion import sampling as sampling_module
 from assay.promotion.conditions import Condition, Context, conditions
 from assay.promotion.sampling import EPISODES, sample
-from assay.steps.pool import each
-from assay.steps.state import State, code_fingerprint
+from assay.steps.runner import Outcome, Step, Write, run
+from assay.steps.state import code_fingerprint
+from assay.steps.tables import SUMMARY_FILE, Output, write_table
 from assay.steps.writing import writing
-from scaffold.model_np import SAMPLER_VERSION, CheckpointError, load
+from scaffold.model_np import SAMPLER_VERSION, CheckpointError, Model, load
 
-FOLDER = "policy_episodes"
-STATE_FILE = "policy_episodes.json"
-EMPTY_FILE = "empty.parquet"
+EPISODES_TABLE, CONDITIONS_TABLE = "policy_episodes", "policy_conditions"
+# Fewer episodes than a pool takes to start.
+_ALONE_EPISODES = 500
 
 SAMPLED = pa.schema(
     [
@@ -47,9 +48,13 @@ SAMPLED = pa.schema(
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint file: its place below the raw root, its fixture, its name there, its hash and training step."""
+    """A checkpoint file: its place below the raw root, its fixture, its name there, its hash and training step.
+
+    `path` is the place as the file system has it, `artifact_id` the same as it is shown.
+    """
 
     artifact_id: str
+    path: str
     fixture: str
     checkpoint: str
     sha256: str
@@ -58,13 +63,25 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class _Task:
-    """What of one file's content is still to be sampled; files of the same content share it."""
+    """A condition that a content is sampled under; files of the same content share it."""
 
     path: Path
     name: str
     sha256: str
-    conditions: tuple[tuple[str, Condition], ...]
-    folder: Path
+    condition: Condition
+
+    @property
+    def key(self) -> str:
+        key = json.dumps([self.sha256, self.condition.specification()], sort_keys=True)
+        return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    @property
+    def size(self) -> int:
+        return self.condition.n
+
+    @property
+    def stamp(self) -> str:
+        return "the key says it all"
 
 
 def sample_tree(
@@ -76,109 +93,77 @@ def sample_tree(
 ) -> tuple[pa.Table, int]:
     """Bring `landing/policy_episodes` to what checkpoints and contexts say.
 
-    Returns the table of `SAMPLED` and how many conditions were sampled anew. One parquet file for a (checkpoint
-    content, condition); a checkpoint that cannot be sampled has none, and its reason in the table.
+    Returns the table of `SAMPLED`, which is `landing/policy_conditions` too, and how many conditions were sampled anew.
+    One parquet file for a (checkpoint content, condition); a checkpoint that cannot be sampled has none, and its reason
+    in the table.
     """
-    folder = landing / FOLDER
-    with writing(landing):
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(EPISODES.empty_table(), folder / EMPTY_FILE)
-    fingerprint = f"{SAMPLER_VERSION} {np.__version__} {_code_fingerprint()}"
-    state = State.load(landing / STATE_FILE, fingerprint)
-    wanted = [(one, [(_stem(one, case), case) for case in conditions(contexts, one.step)]) for one in checkpoints]
-    tasks = _tasks(raw_root, folder, wanted, state)
-    n_sampled = 0
-    try:
-        for _, reasons in each(tasks, _sample, workers, len(tasks) < 2, lambda task: task.name):
-            n_sampled += len(reasons)
-            for stem, reason in reasons.items():
-                state.put(stem, [], {"reason": reason})
-    finally:
+    wanted = [
+        (checkpoint, _Task(raw_root / checkpoint.path, checkpoint.artifact_id, checkpoint.sha256, condition))
+        for checkpoint in checkpoints
+        for condition in conditions(contexts, checkpoint.step)
+    ]
+    tables: list[pa.Table] = []
+
+    def finish(outcome: Outcome) -> None:
+        tables.append(_sampled(wanted, outcome.results))
         with writing(landing):
-            state.keep_only(stem for _, cases in wanted for stem, _ in cases)
-            state.save()
-    for path in folder.iterdir():
-        if path.name != EMPTY_FILE and (path.suffix != ".parquet" or path.stem not in state.results):
-            path.unlink()
-    return _sampled(wanted, state), n_sampled
+            (landing / CONDITIONS_TABLE).mkdir(exist_ok=True)
+            write_table(landing / CONDITIONS_TABLE / SUMMARY_FILE, tables[0])
+
+    step = Step(
+        name=EPISODES_TABLE,
+        folder=landing,
+        outputs={EPISODES_TABLE: Output(EPISODES)},
+        fingerprint=f"{SAMPLER_VERSION} {np.__version__} {_code_fingerprint()}",
+        work=_sample,
+        alone_below=_ALONE_EPISODES,
+    )
+    by_key = {task.key: task for _, task in reversed(wanted)}
+    outcome = run(step, list(by_key.values()), workers, finish)
+    return tables[0], len(outcome.new)
 
 
 def _code_fingerprint() -> str:
     """A hash of the code that episodes come from, and of nothing that only reads them."""
-    digest = hashlib.sha256(code_fingerprint(scaffold).encode())
-    for module in (conditions_module, sampling_module):
-        digest.update(Path(str(module.__file__)).read_bytes())
-    return digest.hexdigest()
+    return code_fingerprint(scaffold, conditions_module, sampling_module)
 
 
-_Wanted = list[tuple[Checkpoint, list[tuple[str, Condition]]]]
-
-
-def _stem(checkpoint: Checkpoint, condition: Condition) -> str:
-    key = json.dumps([checkpoint.sha256, condition.specification()], sort_keys=True)
-    return hashlib.sha256(key.encode()).hexdigest()[:32]
-
-
-def _tasks(raw_root: Path, folder: Path, wanted: _Wanted, state: State) -> list[_Task]:
-    tasks, planned = [], set()
-    for checkpoint, cases in wanted:
-        todo = []
-        for stem, condition in cases:
-            result = state.result(stem, [])
-            is_current = result is not None and (result["reason"] or (folder / f"{stem}.parquet").exists())
-            if not is_current and stem not in planned:
-                planned.add(stem)
-                todo.append((stem, condition))
-        if todo:
-            path = raw_root / checkpoint.artifact_id
-            tasks.append(_Task(path, checkpoint.artifact_id, checkpoint.sha256, tuple(todo), folder))
-    return tasks
-
-
-def _sample(task: _Task) -> dict[str, str | None]:
-    """Sample a task's conditions; returns for each the reason why it could not be done, or None."""
+def _sample(task: _Task, write: Write) -> str | None:
+    """Sample a condition; returns the reason why it could not be done, or None."""
     try:
-        with task.path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != task.sha256:
-                raise AssayError(f"{task.name} changed while it was read: build again")
-        model = load(task.path, name=task.name)
-    except OSError as error:
-        raise AssayError(f"{task.name} cannot be read: {error.strerror or error}") from None
+        episodes = sample(_model(task.path, task.name, task.sha256), task.sha256, task.condition)
     except CheckpointError as error:
-        return {stem: error.reason for stem, _ in task.conditions}
-    reasons: dict[str, str | None] = {}
-    for stem, condition in task.conditions:
-        try:
-            episodes = sample(model, task.sha256, condition)
-        except CheckpointError as error:
-            reasons[stem] = error.reason
-            continue
-        with writing(task.folder):
-            part = task.folder / f"{stem}.part"
-            pq.write_table(episodes, part, compression="zstd", compression_level=1)
-            os.replace(part, part.with_suffix(".parquet"))
-        reasons[stem] = None
-    return reasons
+        return error.reason
+    for batch in episodes.to_batches():
+        write(EPISODES_TABLE, batch)
+    return None
 
 
-def _sampled(wanted: _Wanted, state: State) -> pa.Table:
+@lru_cache(maxsize=1)
+def _model(path: Path, name: str, sha256: str) -> Model:
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+            raise AssayError(f"{shown(name)} changed while it was read: build again")
+    return load(path, name=name)
+
+
+def _sampled(wanted: Sequence[tuple[Checkpoint, _Task]], reasons: dict[str, str | None]) -> pa.Table:
     rows: list[dict[str, Any]] = []
-    for checkpoint, cases in wanted:
-        for stem, condition in cases:
-            reason = state.results[stem]["reason"]
-            rows.append(
-                {
-                    "fixture": checkpoint.fixture,
-                    "checkpoint": checkpoint.checkpoint,
-                    "artifact_id": checkpoint.artifact_id,
-                    "checkpoint_sha256": checkpoint.sha256,
-                    "experiment": condition.experiment,
-                    "condition": condition.name,
-                    "n": condition.n,
-                    "seed": condition.seed,
-                    "sampler_version": SAMPLER_VERSION,
-                    "status": "sampled" if reason is None else "unknown",
-                    "reason": None if reason is None else f"{checkpoint.artifact_id}: {reason}",
-                }
-            )
+    for checkpoint, task in wanted:
+        reason = reasons[task.key]
+        rows.append(
+            {
+                "fixture": checkpoint.fixture,
+                "checkpoint": checkpoint.checkpoint,
+                "artifact_id": checkpoint.artifact_id,
+                "checkpoint_sha256": checkpoint.sha256,
+                "experiment": task.condition.experiment,
+                "condition": task.condition.name,
+                "n": task.condition.n,
+                "seed": task.condition.seed,
+                "sampler_version": SAMPLER_VERSION,
+                "status": "sampled" if reason is None else "unknown",
+                "reason": None if reason is None else f"{checkpoint.artifact_id}: {reason}",
+            }
+        )
     return pa.Table.from_pylist(rows, schema=SAMPLED)

@@ -1,25 +1,24 @@
 """Sampling as a build runs it: in a process of its own, with its result as views of the warehouse."""
 
-import json
-import os
-import sys
 from pathlib import Path
 
 import duckdb
-import pyarrow.parquet as pq
 
 from assay.errors import AssayError
-from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
+from assay.landing.artifact import artifact_key
+from assay.landing.run import STEP as LANDING
+from assay.names import shown
 from assay.promotion.conditions import context_of
-from assay.promotion.run import FOLDER, SAMPLED, Checkpoint, sample_tree
-from assay.steps.writing import writing
+from assay.promotion.run import CONDITIONS_TABLE, EPISODES_TABLE, SAMPLED, Checkpoint, sample_tree
+from assay.settings import threads
+from assay.steps.process import apart
+from assay.steps.state import results
+from assay.steps.warehouse import SCHEMA, publish, step_of_a_model
 
-_SAMPLED_FOLDER = "policy_conditions"
 
-
+@step_of_a_model(SAMPLED)
 def sampling_step(
     session: duckdb.DuckDBPyConnection,
-    model: str,
     raw_root: str,
     folder: str,
     checkpoints: duckdb.DuckDBPyRelation,
@@ -28,41 +27,15 @@ def sampling_step(
     """Sample the checkpoints below `raw_root`, publish their episodes and return the table of `SAMPLED`.
 
     `checkpoints` has the columns artifact_id, fixture, checkpoint, sha256, step; `contexts` those of the seed
-    `promotion_contexts`. A fault the user can act on is left in the warehouse; the result is then empty.
+    `promotion_contexts`.
     """
-    request = {
-        "raw_root": raw_root,
-        "folder": folder,
-        "checkpoints": checkpoints.order("artifact_id").fetchall(),
-        "contexts": contexts.order("context").fetchall(),
-        "workers": int(os.environ.get("ASSAY_THREADS") or 0) or None,
-    }
-    # The package itself is run: it holds the matrix library to one thread before numpy is loaded.
-    fault = run_apart(["-m", "assay.promotion"], json.dumps(request))
-    leave_fault(session, model, fault)
-    if fault is not None:
-        return session.from_arrow(SAMPLED.empty_table())
-    publish(session, folder, [FOLDER, _SAMPLED_FOLDER])
-    return session.sql(f"select * from {SCHEMA}.{_SAMPLED_FOLDER} order by fixture, checkpoint, experiment, condition")
-
-
-def main() -> int:
-    """Do what the request on standard input says; a fault is one sentence on standard error."""
-    request = json.load(sys.stdin)
-    landing = Path(request["folder"])
-    try:
-        sampled, _ = sample_tree(
-            Path(request["raw_root"]),
-            landing,
-            [Checkpoint(*row) for row in request["checkpoints"]],
-            [context_of(row) for row in request["contexts"]],
-            request["workers"],
-        )
-        with writing(landing):
-            (landing / _SAMPLED_FOLDER).mkdir(exist_ok=True)
-            pq.write_table(sampled, landing / _SAMPLED_FOLDER / "all.part")
-            os.replace(landing / _SAMPLED_FOLDER / "all.part", landing / _SAMPLED_FOLDER / "all.parquet")
-    except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
-        return 2
-    return 0
+    landed = results(Path(folder), LANDING)
+    files: list[Checkpoint] = []
+    for artifact_id, *columns in checkpoints.order("artifact_id").fetchall():
+        if artifact_key(artifact_id) not in landed:
+            raise AssayError(f"{shown(artifact_id)} is not among the landed files: build `artifacts` again")
+        files.append(Checkpoint(artifact_id, landed[artifact_key(artifact_id)]["path"], *columns))
+    wanted = [context_of(row) for row in contexts.order("context").fetchall()]
+    apart(sample_tree, Path(raw_root), Path(folder), files, wanted, threads())
+    publish(session, folder, [EPISODES_TABLE, CONDITIONS_TABLE])
+    return session.sql(f"select * from {SCHEMA}.{CONDITIONS_TABLE} order by fixture, checkpoint, experiment, condition")

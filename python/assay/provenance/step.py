@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import assay
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, rules_json, size_and_hash
-from assay.landing.step import leave_fault
 from assay.mixes import export as mixes
 from assay.mixes.rows import SCHEMA as MIX_ROWS
 from assay.names import shown
@@ -20,6 +19,7 @@ from assay.provenance.cards import MIXES_CARD, Rows, card_table, rendered
 from assay.provenance.croissant import DataFile, croissant
 from assay.provenance.hub import Split, head
 from assay.provenance.manifest import manifest
+from assay.steps.warehouse import step_of_a_model
 from assay.steps.writing import whole, writing
 from assay.teacher.export import FOLDER as TEACHER_FOLDER
 from assay.teacher.export import ROWS as TEACHER_ROWS
@@ -48,33 +48,29 @@ Relations = Mapping[str, duckdb.DuckDBPyRelation]
 _File = dict[str, Any]
 
 
+@step_of_a_model(FILES)
 def manifest_step(
-    session: duckdb.DuckDBPyConnection, model: str, exports: str, tables: Relations, settings: Mapping[str, str]
+    session: duckdb.DuckDBPyConnection, exports: str, tables: Relations, settings: Mapping[str, str]
 ) -> duckdb.DuckDBPyRelation:
     """Write what describes the exports below `exports` and return the table of `FILES`, over all exports.
 
     `tables` are the tables of files (mix_export, teacher_export, promotion_record), those that the cards show, and
-    artifacts; `settings` the licence and the ruleset. A fault is left in the warehouse; the result is then empty.
+    artifacts; `settings` the licence and the ruleset.
     """
     root = Path(exports)
-    try:
-        files = _exported(root, tables)
-        texts = _described(root, files, tables, settings)
-        with writing(root):
-            root.mkdir(parents=True, exist_ok=True)
-            with whole(*(root / name for name in texts)) as parts:
-                for part, text in zip(parts, texts.values(), strict=True):
-                    part.write_text(text, encoding="utf-8", newline="\n")
-            inputs = {name: file["inputs_sha256"] for file in files for name in [str(file["file"]).split("/")[0]]}
-            files += [_own(root, name, inputs.get(name.split("/")[0], ""), settings) for name in texts]
-            text = manifest(files, _versions(), _inputs(tables), _rulesets(tables), settings["ruleset"])
-            with whole(root / MANIFEST_FILE) as parts:
-                parts[0].write_text(text, encoding="utf-8", newline="\n")
-            files.append(_own(root, MANIFEST_FILE, "", settings))
-    except AssayError as error:
-        leave_fault(session, model, str(error))
-        return session.from_arrow(FILES.empty_table())
-    leave_fault(session, model, None)
+    files = _exported(root, tables)
+    texts = _described(root, files, tables, settings)
+    with writing(root):
+        root.mkdir(parents=True, exist_ok=True)
+        with whole(*(root / name for name in texts)) as parts:
+            for part, text in zip(parts, texts.values(), strict=True):
+                part.write_text(text, encoding="utf-8", newline="\n")
+        inputs = {name: file["inputs_sha256"] for file in files for name in [str(file["file"]).split("/")[0]]}
+        files += [_own(root, name, inputs.get(name.split("/")[0], ""), settings) for name in texts]
+        text = manifest(files, _versions(), _inputs(tables), _rulesets(tables), settings["ruleset"])
+        with whole(root / MANIFEST_FILE) as parts:
+            parts[0].write_text(text, encoding="utf-8", newline="\n")
+        files.append(_own(root, MANIFEST_FILE, "", settings))
     listed = sorted(files, key=lambda file: str(file["file"]))
     return session.from_arrow(files_table([tuple(file[name] for name in FILES.names) for file in listed]))
 

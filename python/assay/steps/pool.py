@@ -1,7 +1,9 @@
 """Tasks in a pool of processes of this machine."""
 
+import ctypes
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -71,9 +73,15 @@ def _finished(
         yield pending.pop(future), result
 
 
+_LINUX_PARENT_DEATH_SIGNAL = 1
+
+
 def _start_worker() -> None:
     """Ctrl-C reaches the whole group, but the parent alone decides; a worker whose parent is gone ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        # At once, also where long work in C keeps the thread below from looking: the lock of the step is free by then.
+        ctypes.CDLL(None).prctl(_LINUX_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -11,9 +11,9 @@ _SECONDS_BETWEEN = 0.5
 class Progress:
     """Shows done, total, rate and the time left in one line that it keeps rewriting; silent without a terminal."""
 
-    def __init__(self, title: str, total: int, shows: bool) -> None:
-        """`total` counts steps of any unit; `shows` says whether a person is watching."""
-        self._title, self._total, self._shows = title, total, shows
+    def __init__(self, title: str, total: int) -> None:
+        """`total` counts steps of any unit."""
+        self._title, self._total = title, total
         self._stream: TextIO | None = None
         self._started = time.monotonic()
         self._last = 0.0
@@ -21,7 +21,7 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         """Open the terminal, since a step's own standard error is read by the build."""
-        if self._shows:
+        if is_watched():
             try:
                 self._stream = open("/dev/tty", "w", encoding="utf-8")  # noqa: PTH123 - closed on exit
             except OSError:
@@ -56,8 +56,19 @@ def progress_line(title: str, done: int, total: int, seconds: float, note: str =
     return ", ".join([*words, note] if note else words)
 
 
+_watched: bool | None = None
+
+
+def watch(shows: bool) -> None:
+    """Say whether a person watches this process; without it, that is whether standard error is a terminal."""
+    global _watched
+    _watched = shows
+
+
 def is_watched() -> bool:
-    """Whether standard error of this process is a terminal."""
+    """Whether a person watches."""
+    if _watched is not None:
+        return _watched
     try:
         return os.isatty(2)
     except OSError:

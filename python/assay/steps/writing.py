@@ -3,15 +3,18 @@
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError
 from assay.names import shown
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+_PART = ".part"
 
 
 class writing:  # noqa: N801 - reads as a statement: `with writing(folder)`
@@ -26,28 +29,51 @@ class writing:  # noqa: N801 - reads as a statement: `with writing(folder)`
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise the sentence in place of the fault."""
-        if not isinstance(error, OSError | pa.ArrowException):
+        if not isinstance(error, OSError | pa.ArrowException | sqlite3.Error | duckdb.IOException):
             return
-        cause = (isinstance(error, OSError) and error.strerror) or str(error)
-        advice = "; free some space, or set ASSAY_DB to a path on another disk"
-        raise AssayError(
-            f"cannot write below {shown(self.folder)}: {shown(cause)}"
-            + (advice if isinstance(error, OSError) and error.errno in _NO_ROOM else "")
-        ) from None
+        cause = (isinstance(error, OSError) and error.strerror) or str(error).partition("\n")[0]
+        is_full = isinstance(error, OSError) and error.errno in _NO_ROOM
+        is_full = is_full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        advice = "; free some space, or name a folder on another disk" if is_full else ""
+        raise AssayError(f"cannot write below {shown(self.folder)}: {shown(cause)}{advice}") from None
+
+
+def part_of(name: Path) -> Path:
+    """Where a file is written before it has its name: beside it, so that a rename is all it takes."""
+    return name.with_name(name.name + _PART)
+
+
+def put_in_place(name: Path) -> None:
+    """Give the part of a file its name once its bytes are on the disk: a power cut leaves the old file or the new."""
+    part = part_of(name)
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    os.replace(part, name)
 
 
 @contextlib.contextmanager
 def whole(*names: Path) -> Iterator[list[Path]]:
     """Write files that get their names together, when the block ends well; else none of them changes.
 
-    Yields the paths to write to, one a name and beside it. Nothing is left of them when the block raises, whatever it
-    raises: a full disk and Ctrl-C are such exceptions.
+    Yields the paths to write to, one a name. Nothing is left of them when the block raises, whatever it raises: a full
+    disk and Ctrl-C are such exceptions.
     """
-    parts = [name.with_name(name.name + ".part") for name in names]
+    parts = [part_of(name) for name in names]
     try:
         yield parts
-        for part, name in zip(parts, names, strict=True):
-            os.replace(part, name)
+        for name in names:
+            put_in_place(name)
     finally:
-        for part in parts:
+        sweep(parts)
+
+
+def sweep(parts: Iterable[Path]) -> None:
+    """Remove parts, those of a process that was killed too; what cannot be removed is left."""
+    for part in parts:
+        with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """The parts that lie in a folder."""
+    return sorted(path for path in folder.iterdir() if path.suffix == _PART)

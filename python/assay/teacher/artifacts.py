@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pyarrow.parquet as pq
 
 import assay.teacher
 import assay.validator
-from assay.steps.pool import each
-from assay.steps.state import State, code_fingerprint
-from assay.steps.writing import writing
+from assay.landing.run import STEP as LANDING
+from assay.steps.runner import Step, Write, run
+from assay.steps.state import code_fingerprint, versions
+from assay.steps.tables import batch_of, files_of
 from assay.teacher.duel_facts import (
     PAIR_NAMES,
     common_ending,
@@ -22,28 +24,36 @@ from assay.teacher.duel_facts import (
     unknown_reason,
 )
 from assay.teacher.references import content_key, reference_facts
-from assay.teacher.tables import Writer, keep_only, landed_files, prepare, stamp
+from assay.teacher.tables import DUEL_GATES, DUEL_MARGINS, OUTPUTS, REFERENCE_FACTS
 
+STEP = "teacher_duels"
 TABLES = ("teacher_reference_facts", "teacher_duel_margins", "teacher_duel_gates")
-STATE_FILE = "teacher_duels.json"
 ROWS_AT_A_TIME = 4096
 _ALONE_BYTES = 4 << 20
 _ROW_COLUMNS = ["line", "side", "row_index", "turn_id", "valid"]
+_READ = ("sn120_duels", "sn120_teacher_references", "sn120_duel_rows", "sn120_pairs")
 
 
 @dataclass(frozen=True)
 class _Task:
     landing: Path
-    stem: str
-    taus: tuple[float | None, ...]
+    key: str
+    version: str | None
 
     def landed(self, table: str) -> Path:
-        return self.landing / table / f"{self.stem}.parquet"
+        return self.landing / table / f"{self.key}.parquet"
 
     @property
-    def stamp(self) -> list[Any]:
-        names = ("sn120_duels", "sn120_teacher_references", "sn120_duel_rows", "sn120_pairs")
-        return stamp(*map(self.landed, names))
+    def name(self) -> str:
+        return str(self.landed("sn120_duels"))
+
+    @property
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in map(self.landed, _READ) if path.exists())
+
+    @property
+    def stamp(self) -> str | None:
+        return self.version
 
 
 def derive_duels(landing: Path, taus: Sequence[float | None], workers: int | None = None) -> int:
@@ -51,47 +61,25 @@ def derive_duels(landing: Path, taus: Sequence[float | None], workers: int | Non
 
     `taus` are the temperings of every known version (null: none); each record's own is added to them.
     """
-    prepare(landing, TABLES)
-    fingerprint = code_fingerprint(assay.teacher, assay.validator) + repr(list(taus))
-    state = State.load(landing / STATE_FILE, fingerprint)
-    tasks = [_Task(landing, path.stem, tuple(taus)) for path in landed_files(landing, "sn120_duels")]
-    todo = [task for task in tasks if not _is_current(task, state)]
-    sizes = {task.stem: sum(size or 0 for size in task.stamp[::2]) for task in todo}
-    todo.sort(key=lambda task: (-sizes[task.stem], task.stem))
-    alone = sum(sizes.values()) < _ALONE_BYTES
-    try:
-        for task, _ in each(todo, _derive, workers, alone, lambda task: task.stem):
-            state.put(task.stem, task.stamp, {})
-    finally:
-        with writing(landing):
-            state.keep_only(task.stem for task in tasks)
-            state.save()
-    keep_only(landing, TABLES, [task.stem for task in tasks])
-    return len(todo)
-
-
-def _is_current(task: _Task, state: State) -> bool:
-    return state.result(task.stem, task.stamp) is not None and all(
-        (task.landing / table / f"{task.stem}.parquet").exists() for table in TABLES
+    landed = versions(landing, LANDING)
+    tasks = [_Task(landing, path.stem, landed.get(path.stem)) for path in files_of(landing, "sn120_duels")]
+    step = Step(
+        name=STEP,
+        folder=landing,
+        outputs={table: OUTPUTS[table] for table in TABLES},
+        fingerprint=code_fingerprint(assay.teacher, assay.validator) + repr(list(taus)),
+        work=partial(_derive, tuple(taus)),
+        alone_below=_ALONE_BYTES,
     )
+    return len(run(step, tasks, workers).new)
 
 
-def _derive(task: _Task) -> None:
-    with writing(task.landing):
-        writers = {table: Writer(task.landing, table, task.stem) for table in TABLES}
-        try:
-            for rows in _reference_rows(task.landed("sn120_teacher_references")):
-                writers["teacher_reference_facts"].write(rows)
-            for record in pq.read_table(
-                task.landed("sn120_duels"), columns=["artifact_id", "line", "duel_params"]
-            ).to_pylist():
-                _score(task, record, writers)
-            for writer in writers.values():
-                writer.close()
-        except BaseException:
-            for writer in writers.values():
-                writer.abandon()
-            raise
+def _derive(taus: tuple[float | None, ...], task: _Task, write: Write) -> None:
+    for rows in _reference_rows(task.landed("sn120_teacher_references")):
+        write("teacher_reference_facts", batch_of(REFERENCE_FACTS, rows))
+    columns = ["artifact_id", "line", "duel_params"]
+    for record in pq.read_table(task.landed("sn120_duels"), columns=columns).to_pylist():
+        _score(task, record, taus, write)
 
 
 def _reference_rows(path: Path) -> Iterator[list[tuple[Any, ...]]]:
@@ -108,7 +96,7 @@ def _reference_rows(path: Path) -> Iterator[list[tuple[Any, ...]]]:
         yield rows
 
 
-def _score(task: _Task, record: dict[str, Any], writers: dict[str, Writer]) -> None:
+def _score(task: _Task, record: dict[str, Any], taus: tuple[float | None, ...], write: Write) -> None:
     def of_record(table: str, columns: list[str]) -> list[dict[str, Any]]:
         path = task.landed(table)
         if not path.exists():
@@ -123,8 +111,9 @@ def _score(task: _Task, record: dict[str, Any], writers: dict[str, Writer]) -> N
     keys = (record["artifact_id"], record["line"])
     reason = unknown_reason(sides)
     if reason is None:
-        taus = (*task.taus, own_tau(record["duel_params"]))
-        writers["teacher_duel_margins"].write([(*keys, *astuple(margin)) for margin in margins(sides, taus)])
+        asked = (*taus, own_tau(record["duel_params"]))
+        rows = [(*keys, *astuple(margin)) for margin in margins(sides, asked)]
+        write("teacher_duel_margins", batch_of(DUEL_MARGINS, rows))
     endings = [value for side in ("king", "challenger") for value in astuple(common_ending(sides[side]))]
     gates = gate_values(sides["challenger"]) if reason is None else (None, None)
-    writers["teacher_duel_gates"].write([(*keys, reason, *gates, *endings)])
+    write("teacher_duel_gates", batch_of(DUEL_GATES, [(*keys, reason, *gates, *endings)]))

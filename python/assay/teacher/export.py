@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, json_line, rules_json, size_and_hash
-from assay.landing.step import leave_fault
 from assay.provenance.hub import Split, head
+from assay.steps.warehouse import step_of_a_model
 from assay.steps.writing import whole, writing
 from assay.teacher.card import card
 from assay.validator.rollouts import split_rollout, thought_with_cue
@@ -98,9 +98,9 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[dict[str, Any]]]
         yield group
 
 
+@step_of_a_model(FILES)
 def export_step(
     session: duckdb.DuckDBPyConnection,
-    model: str,
     exports: str,
     rows: duckdb.DuckDBPyRelation,
     tables: Mapping[str, duckdb.DuckDBPyRelation],
@@ -108,32 +108,27 @@ def export_step(
 ) -> duckdb.DuckDBPyRelation:
     """Write the set and its card below `exports`/teacher; returns the table of `FILES`.
 
-    `tables` are those the card speaks of, and `artifacts`. What cannot be written is left in the warehouse as a fault;
-    the result is then empty, and files of an earlier build stay as they were.
+    `tables` are those the card speaks of, and `artifacts`. When something cannot be written, files of an earlier build
+    stay as they were.
     """
     folder = Path(exports) / FOLDER
     columns = ", ".join(ROWS.names)
-    try:
-        with writing(Path(exports)):
-            folder.mkdir(parents=True, exist_ok=True)
-            inputs = inputs_sha256(tables["artifacts"], ("sn120", "tokenizer"))
-            facts = {
-                name: relation.order("all").to_arrow_table().to_pylist()
-                for name, relation in tables.items()
-                if name not in ("artifacts", "agreement")
-            }
-            pooled = tables["agreement"].aggregate("corpus_epoch, count(*), sum(n_pool_refs)", "corpus_epoch")
-            pools = {epoch: (turns, int(references)) for epoch, turns, references in pooled.fetchall()}
-            ordered = rows.project(columns).order("duel_epoch, turn_id")
-            n_rows = write_rows(folder, ordered.to_arrow_reader(_BATCH_ROWS), settings["completion_cue"])
-            license_name = settings["dataset_license"]
-            text = card(_head(folder / "sft_rows.parquet", license_name), n_rows, pools, facts, settings)
-            with whole(folder / "README.md") as parts:
-                parts[0].write_text(text, encoding="utf-8", newline="\n")
-    except AssayError as error:
-        leave_fault(session, model, str(error))
-        return session.from_arrow(FILES.empty_table())
-    leave_fault(session, model, None)
+    with writing(Path(exports)):
+        folder.mkdir(parents=True, exist_ok=True)
+        inputs = inputs_sha256(tables["artifacts"], ("sn120", "tokenizer"))
+        facts = {
+            name: relation.order("all").to_arrow_table().to_pylist()
+            for name, relation in tables.items()
+            if name not in ("artifacts", "agreement")
+        }
+        pooled = tables["agreement"].aggregate("corpus_epoch, count(*), sum(n_pool_refs)", "corpus_epoch")
+        pools = {epoch: (turns, int(references)) for epoch, turns, references in pooled.fetchall()}
+        ordered = rows.project(columns).order("duel_epoch, turn_id")
+        n_rows = write_rows(folder, ordered.to_arrow_reader(_BATCH_ROWS), settings["completion_cue"])
+        license_name = settings["dataset_license"]
+        text = card(_head(folder / "sft_rows.parquet", license_name), n_rows, pools, facts, settings)
+        with whole(folder / "README.md") as parts:
+            parts[0].write_text(text, encoding="utf-8", newline="\n")
     rules = rules_json(settings)
     written = [("README.md", 0), ("sft_rows.jsonl", n_rows), ("sft_rows.parquet", n_rows)]
     listed = [(f"{FOLDER}/{name}", *size_and_hash(folder / name), count, rules, inputs) for name, count in written]

@@ -1,11 +1,10 @@
 """Prompts of pooled turns from the verified corpus files, chunk by chunk (contract sn120 A.5, A.6, B.1, C.7)."""
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,20 @@ import assay.chat_templates
 import assay.teacher
 import assay.validator
 from assay.chat_templates import ChatTemplate, TemplateRefusedError
-from assay.steps.pool import each
-from assay.steps.state import State, code_fingerprint
-from assay.steps.writing import writing
+from assay.landing.artifact import artifact_key
+from assay.landing.run import STEP as LANDING
+from assay.steps.runner import Step, Write, run
+from assay.steps.state import code_fingerprint, digest, versions
+from assay.steps.tables import batch_of
 from assay.teacher.references import key_of
-from assay.teacher.tables import Writer, keep_only, prepare, stamp
+from assay.teacher.tables import OUTPUTS, PROMPTS
 from assay.tokenizer_folder import chat_template_of, named_tokens_of
 from assay.validator.corpus import materialize_turn
 from assay.validator.prompts import open_think
 from assay.validator.slices import stratum_key
 
 TABLE = "teacher_prompts"
-STATE_FILE = "teacher_prompts.json"
+STEP = "teacher_prompts"
 _MESSAGES_AT_A_TIME = 256
 _FLUSH_CHARACTERS = 8 << 20
 _ALONE_BYTES = 4 << 20
@@ -51,21 +52,30 @@ class _Task:
     artifact_id: str
     layout: str
     places: tuple[dict[str, Any], ...]
-    template: str | None
-    named_tokens: tuple[tuple[str, str], ...]
+    version: str | None
 
     @property
-    def stem(self) -> str:
-        return hashlib.sha256(self.artifact_id.encode()).hexdigest()[:32]
+    def key(self) -> str:
+        return artifact_key(self.artifact_id)
 
     def landed(self, table: str) -> Path:
-        return self.landing / table / f"{self.stem}.parquet"
+        return self.landing / table / f"{self.key}.parquet"
 
     @property
-    def stamp(self) -> list[Any]:
-        wanted = hashlib.sha256(json.dumps(self.places, sort_keys=True).encode("utf-8", "surrogatepass"))
-        messages = self.landed(_MESSAGE_TABLES[self.layout])
-        return [*stamp(messages, self.landed("sn120_trajectory_turns")), wanted.hexdigest()]
+    def messages(self) -> Path:
+        return self.landed(_MESSAGE_TABLES[self.layout])
+
+    @property
+    def name(self) -> str:
+        return str(self.messages)
+
+    @property
+    def size(self) -> int:
+        return self.messages.stat().st_size if self.messages.exists() else 0
+
+    @property
+    def stamp(self) -> list[Any] | None:
+        return None if self.version is None else [self.version, digest(json.dumps(self.places, sort_keys=True))]
 
 
 def render_turn(template: str, named_tokens: Mapping[str, str], prefix: Sequence[Message]) -> str:
@@ -133,62 +143,46 @@ def make_prompts(places: Path, landing: Path, tokenizer: Path, workers: int | No
     `flat`), artifact_id, line, turn_idx, msg_pos, node_id, traj_id, stratum. Without a chat template below
     `tokenizer` every prompt is null.
     """
-    prepare(landing, [TABLE])
-    template, named_tokens = chat_template_of(tokenizer), tuple(named_tokens_of(tokenizer).items())
+    template, named_tokens = chat_template_of(tokenizer), named_tokens_of(tokenizer)
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for batch in pq.ParquetFile(places).iter_batches():
         for row in batch.to_pylist():
             grouped[row["artifact_id"], row["layout"]].append(row)
+    landed = versions(landing, LANDING)
     tasks = [
-        _Task(landing, artifact_id, layout, tuple(rows), template, named_tokens)
+        _Task(landing, artifact_id, layout, tuple(rows), landed.get(artifact_key(artifact_id)))
         for (artifact_id, layout), rows in sorted(grouped.items())
     ]
-    code = code_fingerprint(assay.teacher, assay.validator, assay.chat_templates)
-    fingerprint = code + repr((template, named_tokens))
-    state = State.load(landing / STATE_FILE, fingerprint)
-    todo = [
-        task
-        for task in tasks
-        if state.result(task.stem, task.stamp) is None or not (landing / TABLE / f"{task.stem}.parquet").exists()
-    ]
-    sizes = {task.stem: task.stamp[0] or 0 for task in todo}
-    todo.sort(key=lambda task: (-sizes[task.stem], task.artifact_id))
-    alone = sum(sizes.values()) < _ALONE_BYTES
-    try:
-        for task, _ in each(todo, _make, workers, alone, lambda task: task.artifact_id):
-            state.put(task.stem, task.stamp, {})
-    finally:
-        with writing(landing):
-            state.keep_only(task.stem for task in tasks)
-            state.save()
-    keep_only(landing, [TABLE], [task.stem for task in tasks])
-    return len(todo)
+    step = Step(
+        name=STEP,
+        folder=landing,
+        outputs={TABLE: OUTPUTS[TABLE]},
+        fingerprint=code_fingerprint(assay.teacher, assay.validator, assay.chat_templates)
+        + repr((template, tuple(named_tokens.items()))),
+        work=partial(_make, template, named_tokens),
+        alone_below=_ALONE_BYTES,
+    )
+    return len(run(step, tasks, workers).new)
 
 
-def _make(task: _Task) -> None:
+def _make(template: str | None, named_tokens: Mapping[str, str], task: _Task, write: Write) -> None:
     by_line: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for place in task.places:
         by_line[place["line"]].append(place)
     entries = _entries(task, by_line)
-    with writing(task.landing):
-        writer = Writer(task.landing, TABLE, task.stem)
-        try:
-            rows: list[tuple[Any, ...]] = []
-            size = 0
-            for line, messages in _messages(task, by_line):
-                for place in sorted(by_line.pop(line), key=lambda place: (place["turn_idx"], place["turn_id"])):
-                    rows.append(_row(place, messages, entries.get(line, []), task))
-                    size += rows[-1][4] or 0
-                if size >= _FLUSH_CHARACTERS:
-                    writer.write(rows)
-                    rows, size = [], 0
-            for _, places in sorted(by_line.items()):
-                rows += [_row(place, [], entries.get(place["line"], []), task) for place in places]
-            writer.write(rows)
-            writer.close()
-        except BaseException:
-            writer.abandon()
-            raise
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for line, messages in _messages(task, by_line):
+        for place in sorted(by_line.pop(line), key=lambda place: (place["turn_idx"], place["turn_id"])):
+            rows.append(_row(place, messages, entries.get(line, []), template, named_tokens))
+            size += rows[-1][4] or 0
+        if size >= _FLUSH_CHARACTERS:
+            write(TABLE, batch_of(PROMPTS, rows))
+            rows, size = [], 0
+    for _, places in sorted(by_line.items()):
+        rows += [_row(place, [], entries.get(place["line"], []), template, named_tokens) for place in places]
+    if rows:
+        write(TABLE, batch_of(PROMPTS, rows))
 
 
 def _entries(task: _Task, lines: Mapping[int, Any]) -> dict[int, list[dict[str, Any]]]:
@@ -204,7 +198,7 @@ def _entries(task: _Task, lines: Mapping[int, Any]) -> dict[int, list[dict[str, 
 
 def _messages(task: _Task, lines: Mapping[int, Any]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yield (line, its messages in order) for the wanted lines; rows of a line are next to each other."""
-    path = task.landed(_MESSAGE_TABLES[task.layout])
+    path = task.messages
     if not path.exists():
         return
     columns = ["line", "message_index", "role", "content", *(["parent"] if task.layout == "view" else [])]
@@ -220,7 +214,11 @@ def _messages(task: _Task, lines: Mapping[int, Any]) -> Iterator[tuple[int, list
 
 
 def _row(
-    place: Place, messages: Sequence[Message], entries: Sequence[Mapping[str, Any]], task: _Task
+    place: Place,
+    messages: Sequence[Message],
+    entries: Sequence[Mapping[str, Any]],
+    template: str | None,
+    named_tokens: Mapping[str, str],
 ) -> tuple[Any, ...]:
     keys = (place["corpus_epoch"], place["turn_id"])
     stratum = stratum_key(place)
@@ -229,10 +227,10 @@ def _row(
     except PrefixError as error:
         return (*keys, None, None, None, None, stratum, str(error))
     n_characters = sum(len(message["content"]) for message in prefix)
-    if task.template is None:
+    if template is None:
         return (*keys, None, None, None, n_characters, stratum, "no_chat_template")
     try:
-        prompt = render_turn(task.template, dict(task.named_tokens), prefix)
+        prompt = render_turn(template, named_tokens, prefix)
     except TemplateRefusedError:
         return (*keys, None, None, None, n_characters, stratum, "chat_template_refused")
     return (*keys, prompt, key_of(prompt), len(prompt), n_characters, stratum, None)

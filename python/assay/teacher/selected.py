@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from assay.steps.writing import writing
+from assay.steps.lock import locked
+from assay.steps.tables import TableFiles, batch_of, prepare
 from assay.teacher.references import key_of
 from assay.teacher.shell_syntax import Verdict, check_commands
-from assay.teacher.tables import Writer, keep_only, prepare
+from assay.teacher.tables import OUTPUTS, REPAIRED
 from assay.validator.repairs import Repaired, repair_reference
 from assay.validator.rollouts import command_of, completion_text, roundtrips
 
@@ -50,24 +51,20 @@ def repair_selected(
 
     `selected` holds corpus_epoch, turn_id, thought and action; `cue` goes before every action, empty for none.
     """
-    prepare(landing, [TABLE])
+    outputs = {TABLE: OUTPUTS[TABLE]}
     rows = [
         Selected(row["corpus_epoch"], row["turn_id"], repair_reference(row["thought"] or "", row["action"]))
         for batch in pq.ParquetFile(selected).iter_batches(batch_size=_ROWS_AT_A_TIME)
         for row in batch.to_pylist()
     ]
-    with writing(landing):
+    with locked(landing, TABLE):
+        prepare(landing, outputs)
         commands = (command_of(row.repaired.action) for row in rows)
         verdicts = check_commands(commands, landing, pinned_version, workers)
-        writer = Writer(landing, TABLE, STEM)
-        try:
+        with TableFiles(landing, outputs, STEM) as files:
             for begin in range(0, len(rows), _ROWS_AT_A_TIME):
-                writer.write([_row(row, verdicts, cue or None) for row in rows[begin : begin + _ROWS_AT_A_TIME]])
-            writer.close()
-        except BaseException:
-            writer.abandon()
-            raise
-        keep_only(landing, [TABLE], [STEM])
+                made = [_row(row, verdicts, cue or None) for row in rows[begin : begin + _ROWS_AT_A_TIME]]
+                files.write(TABLE, batch_of(REPAIRED, made))
 
 
 def _row(selected: Selected, verdicts: Mapping[str, Verdict], cue: str | None) -> tuple[Any, ...]:

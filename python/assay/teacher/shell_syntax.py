@@ -17,6 +17,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.steps.tables import write_table
+from assay.steps.writing import writing
+
 SECONDS = 10.0
 LONGEST_COMMAND_BYTES = 4 << 20
 CACHE_FILE = "teacher_shell_verdicts.parquet"
@@ -185,6 +188,5 @@ def _load(folder: Path, by: str) -> dict[str, bool]:
 def _save(folder: Path, by: str, known: Mapping[str, bool]) -> None:
     hashes = sorted(known)
     columns = [pa.array([by] * len(hashes)), pa.array(hashes), pa.array([known[one] for one in hashes], pa.bool_())]
-    part = folder / f"{CACHE_FILE}.part"
-    pq.write_table(pa.Table.from_arrays(columns, schema=_CACHE), part)
-    os.replace(part, folder / CACHE_FILE)
+    with writing(folder):
+        write_table(folder / CACHE_FILE, pa.Table.from_arrays(columns, schema=_CACHE))

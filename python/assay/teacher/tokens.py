@@ -3,7 +3,7 @@
 import hashlib
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,38 @@ import pyarrow.parquet as pq
 
 import assay.teacher
 from assay.errors import AssayError
-from assay.steps.pool import each
-from assay.steps.state import State, code_fingerprint
-from assay.steps.writing import writing
-from assay.teacher.tables import Writer, keep_only, landed_files, prepare, stamp
+from assay.steps.runner import Step, Write, run
+from assay.steps.state import code_fingerprint, versions
+from assay.steps.tables import batch_of, files_of
+from assay.teacher import prompts
+from assay.teacher.tables import OUTPUTS, TOKENS
 
 TABLE = "teacher_prompt_tokens"
-STATE_FILE = "teacher_prompt_tokens.json"
+STEP = "teacher_prompt_tokens"
 _PROMPTS_AT_A_TIME = 32
 _ALONE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class _Task:
-    landing: Path
-    stem: str
-    tokenizer: Path | None
+    prompts: Path
+    version: str | None
 
     @property
-    def prompts(self) -> Path:
-        return self.landing / "teacher_prompts" / f"{self.stem}.parquet"
+    def key(self) -> str:
+        return self.prompts.stem
+
+    @property
+    def name(self) -> str:
+        return str(self.prompts)
+
+    @property
+    def size(self) -> int:
+        return self.prompts.stat().st_size
+
+    @property
+    def stamp(self) -> str | None:
+        return self.version
 
 
 def count_tokens(landing: Path, tokenizer_folder: Path, workers: int | None = None) -> int:
@@ -38,29 +50,20 @@ def count_tokens(landing: Path, tokenizer_folder: Path, workers: int | None = No
 
     Counts the prompt as it is, without added special tokens. Without `tokenizer.json` every count is null.
     """
-    prepare(landing, [TABLE])
     path = tokenizer_folder / "tokenizer.json"
     tokenizer = path if path.is_file() else None
     identity = hashlib.sha256(path.read_bytes()).hexdigest() if tokenizer else "none"
-    state = State.load(landing / STATE_FILE, code_fingerprint(assay.teacher) + identity)
-    tasks = [_Task(landing, file.stem, tokenizer) for file in landed_files(landing, "teacher_prompts")]
-    todo = [
-        task
-        for task in tasks
-        if state.result(task.stem, stamp(task.prompts)) is None
-        or not (landing / TABLE / f"{task.stem}.parquet").exists()
-    ]
-    sizes = {task.stem: task.prompts.stat().st_size for task in todo}
-    todo.sort(key=lambda task: (-sizes[task.stem], task.stem))
-    try:
-        for task, _ in each(todo, _count, workers, sum(sizes.values()) < _ALONE_BYTES, lambda task: task.stem):
-            state.put(task.stem, stamp(task.prompts), {})
-    finally:
-        with writing(landing):
-            state.keep_only(task.stem for task in tasks)
-            state.save()
-    keep_only(landing, [TABLE], [task.stem for task in tasks])
-    return len(todo)
+    made = versions(landing, prompts.STEP)
+    step = Step(
+        name=STEP,
+        folder=landing,
+        outputs={TABLE: OUTPUTS[TABLE]},
+        fingerprint=code_fingerprint(assay.teacher) + identity,
+        work=partial(_count, tokenizer),
+        alone_below=_ALONE_BYTES,
+    )
+    tasks = [_Task(file, made.get(file.stem)) for file in files_of(landing, prompts.TABLE)]
+    return len(run(step, tasks, workers).new)
 
 
 @lru_cache(maxsize=1)
@@ -79,18 +82,11 @@ def _tokenizer(path: Path) -> Any:
     return tokenizer
 
 
-def _count(task: _Task) -> None:
-    tokenizer = _tokenizer(task.tokenizer) if task.tokenizer else None
+def _count(path: Path | None, task: _Task, write: Write) -> None:
+    tokenizer = _tokenizer(path) if path else None
     columns = ["corpus_epoch", "turn_id", "prompt"]
-    with writing(task.landing):
-        writer = Writer(task.landing, TABLE, task.stem)
-        try:
-            for batch in pq.ParquetFile(task.prompts).iter_batches(batch_size=_PROMPTS_AT_A_TIME, columns=columns):
-                writer.write(_rows(batch.to_pylist(), tokenizer))
-            writer.close()
-        except BaseException:
-            writer.abandon()
-            raise
+    for batch in pq.ParquetFile(task.prompts).iter_batches(batch_size=_PROMPTS_AT_A_TIME, columns=columns):
+        write(TABLE, batch_of(TOKENS, _rows(batch.to_pylist(), tokenizer)))
 
 
 def _rows(records: list[dict[str, Any]], tokenizer: Any) -> list[tuple[Any, ...]]:

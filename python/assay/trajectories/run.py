@@ -1,22 +1,22 @@
 """Turns and sides of every landed artifact, made where something changed, in a pool of processes."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay.trajectories
 import assay.validator
 from assay.errors import AssayError
+from assay.landing.run import STEP as LANDING
 from assay.names import shown
-from assay.steps.pool import each
-from assay.steps.state import State, code_fingerprint
-from assay.steps.writing import writing
+from assay.steps.runner import Step, Write, run
+from assay.steps.state import code_fingerprint, versions
+from assay.steps.tables import Output, batch_of, files_of
 from assay.trajectories.commands import CommandKinds, KindRule
 from assay.trajectories.derive import (
     SIDES,
@@ -26,9 +26,8 @@ from assay.trajectories.derive import (
     duel_rows,
 )
 
-OUTPUTS = {"turns": TURNS, "sides": SIDES}
-STATE_FILE = "trajectories.json"
-EMPTY_FILE = "empty.parquet"
+STEP = "trajectories"
+OUTPUTS = {"turns": Output(TURNS), "sides": Output(SIDES)}
 LINES_AT_A_TIME = 64
 _MESSAGES_AT_A_TIME = 1024
 _ALONE_BYTES = 4 << 20
@@ -49,22 +48,27 @@ _CONVERSATIONS = (("mini_coder_trajectories", "mini_coder_messages"), ("own_traj
 
 @dataclass(frozen=True)
 class _Task:
-    stem: str
     lines: Path
     messages: Path
+    version: str | None
     is_duel: bool
     is_graded: bool
-    output: Path
-    rules: tuple[KindRule, ...]
 
     @property
-    def stamp(self) -> list[Any]:
-        inputs = [path.stat() for path in (self.lines, self.messages) if path.exists()]
-        return [self.is_graded, *([status.st_size, status.st_mtime_ns] for status in inputs)]
+    def key(self) -> str:
+        return self.lines.stem
+
+    @property
+    def name(self) -> str:
+        return str(self.lines)
 
     @property
     def size(self) -> int:
         return sum(path.stat().st_size for path in (self.lines, self.messages) if path.exists())
+
+    @property
+    def stamp(self) -> list[Any] | None:
+        return None if self.version is None else [self.version, self.is_graded]
 
 
 def derive_tree(landing: Path, rules: Sequence[KindRule], graded_runs: set[str], workers: int | None = None) -> int:
@@ -73,45 +77,32 @@ def derive_tree(landing: Path, rules: Sequence[KindRule], graded_runs: set[str],
     `rules` are the rows of the seed `command_kinds`; `graded_runs` are the eval run ids of letter grades (V5b), whose
     harness also executes tagged blocks. One parquet file an artifact, and an empty one that carries the schema.
     """
-    CommandKinds(rules)  # a faulty rule is named before any process starts
-    for name, schema in OUTPUTS.items():
-        (landing / name).mkdir(parents=True, exist_ok=True)
-        pq.write_table(schema.empty_table(), landing / name / EMPTY_FILE)
-    fingerprint = code_fingerprint(assay.trajectories, assay.validator) + repr([astuple(rule) for rule in rules])
-    state = State.load(landing / STATE_FILE, fingerprint)
-    tasks = list(_tasks(landing, tuple(rules), graded_runs))
-    todo = [task for task in tasks if not _is_current(task, state)]
-    todo.sort(key=lambda task: (-task.size, task.stem))
-    alone = sum(task.size for task in todo) < _ALONE_BYTES
     try:
-        for task, _ in each(todo, _derive, workers, alone, lambda task: task.stem):
-            state.put(task.stem, task.stamp, {})
-    finally:
-        with writing(landing):
-            state.keep_only(task.stem for task in tasks)
-            state.save()
-    current = {task.stem for task in tasks}
-    for name in OUTPUTS:
-        for path in (landing / name).iterdir():
-            if path.name != EMPTY_FILE and (path.suffix == ".part" or path.stem not in current):
-                path.unlink()
-    return len(todo)
+        CommandKinds(rules)
+    except ValueError as error:
+        raise AssayError(str(error)) from None
+    step = Step(
+        name=STEP,
+        folder=landing,
+        outputs=OUTPUTS,
+        fingerprint=code_fingerprint(assay.trajectories, assay.validator) + repr([astuple(rule) for rule in rules]),
+        work=partial(_derive, tuple(rules)),
+        alone_below=_ALONE_BYTES,
+    )
+    return len(run(step, list(_tasks(landing, graded_runs)), workers).new)
 
 
-def _tasks(landing: Path, rules: tuple[KindRule, ...], graded_runs: set[str]) -> Iterator[_Task]:
+def _tasks(landing: Path, graded_runs: set[str]) -> Iterator[_Task]:
+    landed = versions(landing, LANDING)
     for lines_table, messages_table in (_DUELS, *_CONVERSATIONS):
-        for lines in sorted((landing / lines_table).glob("*.parquet")):
-            if lines.name == EMPTY_FILE:
-                continue
+        for lines in files_of(landing, lines_table):
             is_duel = lines_table == _DUELS[0]
             yield _Task(
-                stem=lines.stem,
                 lines=lines,
                 messages=landing / messages_table / lines.name,
+                version=landed.get(lines.stem),
                 is_duel=is_duel,
                 is_graded=is_duel and _run_of(lines) in graded_runs,
-                output=landing,
-                rules=rules,
             )
 
 
@@ -120,26 +111,11 @@ def _run_of(lines: Path) -> str:
     return str(first.column(0)[0].as_py())
 
 
-def _is_current(task: _Task, state: State) -> bool:
-    return state.result(task.stem, task.stamp) is not None and all(
-        (task.output / name / f"{task.stem}.parquet").exists() for name in OUTPUTS
-    )
-
-
-def _derive(task: _Task) -> None:
-    kinds = CommandKinds(task.rules)
-    writers = {name: _Writer(task.output / name / f"{task.stem}.parquet", schema) for name, schema in OUTPUTS.items()}
-    with writing(task.output):
-        try:
-            for turns, sides in _duel_pieces(task, kinds) if task.is_duel else _conversation_pieces(task, kinds):
-                writers["turns"].write(turns)
-                writers["sides"].write(sides)
-            for writer in writers.values():
-                writer.close()
-        except BaseException:
-            for writer in writers.values():
-                writer.abandon()
-            raise
+def _derive(rules: tuple[KindRule, ...], task: _Task, write: Write) -> None:
+    kinds = CommandKinds(rules)
+    for turns, sides in _duel_pieces(task, kinds) if task.is_duel else _conversation_pieces(task, kinds):
+        write("turns", batch_of(TURNS, turns))
+        write("sides", batch_of(SIDES, sides))
 
 
 Piece = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
@@ -206,30 +182,3 @@ def _rows(path: Path, columns: list[str]) -> Iterator[Row]:
             # By way of numpy, which makes the values of a column at once; whole numbers are never null here.
             values = [column.to_numpy(zero_copy_only=False).tolist() for column in batch.columns]
             yield from (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
-
-
-class _Writer:
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self.path = path
-        self.part = path.with_suffix(".part")
-        self.schema = schema
-        self.writer: pq.ParquetWriter | None = None
-
-    def write(self, rows: list[tuple[Any, ...]]) -> None:
-        if self.writer is None:
-            self.writer = pq.ParquetWriter(self.part, self.schema, compression="zstd", compression_level=1)
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.schema)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
-        self.writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-
-    def close(self) -> None:
-        if self.writer is None:
-            pq.write_table(self.schema.empty_table(), self.part)
-        else:
-            self.writer.close()
-        os.replace(self.part, self.path)
-
-    def abandon(self) -> None:
-        if self.writer is not None:
-            self.writer.close()
-        self.part.unlink(missing_ok=True)

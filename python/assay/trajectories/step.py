@@ -1,21 +1,20 @@
 """Turns and sides as a build makes them: in a process of its own, with the result as views of the warehouse."""
 
-import json
-import os
-import sys
 from pathlib import Path
 
 import duckdb
 
-from assay.errors import AssayError
-from assay.landing.step import SCHEMA, leave_fault, publish, run_apart
+from assay.settings import threads
+from assay.steps.process import apart
+from assay.steps.warehouse import SCHEMA, publish, step_of_a_model
 from assay.trajectories.commands import KindRule
+from assay.trajectories.derive import TURNS
 from assay.trajectories.run import OUTPUTS, derive_tree
 
 
+@step_of_a_model(TURNS)
 def trajectory_step(
     session: duckdb.DuckDBPyConnection,
-    model: str,
     folder: str,
     command_kinds: duckdb.DuckDBPyRelation,
     graded_runs: duckdb.DuckDBPyRelation,
@@ -24,31 +23,7 @@ def trajectory_step(
 
     `command_kinds` has the seed's columns in order, `graded_runs` one column of eval run ids.
     """
-    request = {
-        "folder": folder,
-        "rules": command_kinds.order("scheme, position").fetchall(),
-        "graded_runs": sorted(row[0] for row in graded_runs.fetchall()),
-        "workers": int(os.environ.get("ASSAY_THREADS") or 0) or None,
-    }
-    fault = run_apart(["-m", "assay.trajectories.step"], json.dumps(request))
-    leave_fault(session, model, fault)
-    if fault is not None:
-        return session.from_arrow(OUTPUTS["turns"].empty_table())
+    rules = [KindRule(*rule) for rule in command_kinds.order("scheme, position").fetchall()]
+    apart(derive_tree, Path(folder), rules, {row[0] for row in graded_runs.fetchall()}, threads())
     publish(session, folder, OUTPUTS)
     return session.sql(f"select * from {SCHEMA}.turns order by artifact_id, line, side, turn")
-
-
-def main() -> int:
-    """Do what the request on standard input says; a fault is one sentence on standard error."""
-    request = json.load(sys.stdin)
-    try:
-        rules = [KindRule(*rule) for rule in request["rules"]]
-        derive_tree(Path(request["folder"]), rules, set(request["graded_runs"]), request["workers"])
-    except (AssayError, ValueError) as error:
-        print(f"assay: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,8 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from assay.landing.run import EMPTY_FILE, Report, land_tree
+from assay.landing.run import Report, land_tree
 from assay.landing.tables import TABLES
+from assay.steps.state import STATE_FILE
+from assay.steps.tables import EMPTY_FILE
 
 RUN = "00000000-0000-4000-8000-000000000001"
 SAMPLES = f"sn97/runs/{RUN}/generated-samples.jsonl"
@@ -31,7 +33,7 @@ def _empty_tables() -> Path:
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     (root / "raw").mkdir()
     land_tree(root / "raw", root / "landing", 1)
-    (root / "landing" / "state.json").unlink()
+    (root / "landing" / STATE_FILE).unlink()
     return root / "landing"
 
 

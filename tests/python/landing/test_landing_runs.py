@@ -1,11 +1,13 @@
 """The landing step as a run: trees with parts missing, second runs, faults on the way, processes and memory."""
 
+import contextlib
 import errno
 import gzip
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -23,6 +25,8 @@ from assay.landing.command import summary
 from assay.landing.run import land_tree
 from assay.landing.step import landing_step
 from assay.landing.tables import TABLES
+from assay.steps.runner import Write
+from assay.steps.state import STATE_FILE
 from dbt_project import session_of_a_run
 from landing_tree import CHECKPOINT, CHUNK, OWN, RUN, SAMPLES, SCORES, Tree, own, sample, score
 
@@ -32,12 +36,11 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def _snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+OURS = {"landing.lock", STATE_FILE}
 
 
 def _tables(folder: Path) -> dict[str, bytes]:
-    return {name: data for name, data in _snapshot(folder).items() if name.endswith(".parquet")}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
 
 
 def _one_sentence(error: pytest.ExceptionInfo[AssayError]) -> str:
@@ -55,7 +58,7 @@ def test_an_empty_root_gives_every_table_empty(tree: Tree) -> None:
     assert report.artifacts == [] and report.reasons == {}
     for name, table in TABLES.items():
         assert pq.read_table(tree.out / name / "empty.parquet").equals(table.schema.empty_table())
-    assert {path.name for path in tree.out.iterdir()} == {*TABLES, "artifacts", "quarantine", "strangers", "state.json"}
+    assert {path.name for path in tree.out.iterdir()} == {*TABLES, "artifacts", "quarantine", "strangers", *OURS}
 
 
 def test_an_empty_source_folder_and_strangers(tree: Tree) -> None:
@@ -109,8 +112,35 @@ def test_linked_folders_are_read_and_loops_end(tree: Tree, tmp_path: Path) -> No
     (elsewhere / "deep" / "up").symlink_to(elsewhere)
     (elsewhere / "self").symlink_to(".")
     (tree.raw / "trajectories").symlink_to(elsewhere)
-    report = tree.land()
+    report = land_tree(tree.raw, tree.out, 1, follow_links_out=True)
     assert [row["artifact_id"] for row in report.artifacts] == ["trajectories/deep/own.jsonl"]
+
+
+def test_links_that_lead_out_of_the_root_are_listed_and_not_read(tree: Tree, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "own.jsonl").write_text(json.dumps(own("outside")))
+    inside = tree.write_lines("trajectories/real.jsonl", own("inside"))
+    names: dict[str, str | Path] = {
+        "file.jsonl": outside / "own.jsonl",
+        "folder": outside,
+        "gone.jsonl": "../../nowhere",
+        "top": "/",
+    }
+    for name, target in names.items():
+        (tree.raw / "trajectories" / name).symlink_to(target)
+    # A neighbour whose name only begins like the root's is outside too.
+    (tmp_path / "raw-other").mkdir()
+    (tree.raw / "trajectories" / "next").symlink_to(tmp_path / "raw-other")
+    (tree.raw / "trajectories" / "again.jsonl").symlink_to(inside)
+    report = tree.land()
+    assert report.links_out == sorted(f"trajectories/{name}" for name in (*names, "next"))
+    assert sorted(tree.values("own_trajectories", "trajectory_id")) == ["inside", "inside"]
+    assert tree.refused() == []
+    assert "not read, since they are links that lead out of the raw root: trajectories/file.jsonl" in summary(report)
+    # The root itself may be a link.
+    (tmp_path / "link").symlink_to(tree.raw)
+    assert land_tree(tmp_path / "link", tree.out, 1).links_out == report.links_out
 
 
 def test_links_that_multiply_are_refused_instead_of_followed_for_ever(tree: Tree) -> None:
@@ -213,12 +243,12 @@ def _touch(path: Path) -> None:
 def test_a_second_run_reads_what_changed_and_drops_what_is_gone(tree: Tree) -> None:
     _small(tree)
     assert tree.land().n_read == 3
-    first = _snapshot(tree.out)
+    first = _tables(tree.out)
     report = tree.land()
     assert (report.n_read, report.bytes_read) == (0, 0)
     assert report.reasons == {"invalid_json": 1}
     assert "the others had not changed" in summary(report)
-    assert _snapshot(tree.out) == first
+    assert _tables(tree.out) == first
 
     path = tree.write_lines("trajectories/two.jsonl", own("c"), own("d"))
     _touch(path)
@@ -252,14 +282,22 @@ def test_output_that_is_gone_is_made_again(tree: Tree) -> None:
     assert _tables(tree.out) == first
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"fingerprint":"x","results":{}}', b"\xff"])
-def test_a_state_that_cannot_be_used_means_reading_everything(tree: Tree, content: bytes) -> None:
+@pytest.mark.parametrize("content", ["", "{", "SQLite format 3\0" * 100, "half", "other form"])
+def test_a_state_that_cannot_be_used_means_reading_everything(tree: Tree, content: str) -> None:
     _small(tree)
     tree.land()
-    first = _snapshot(tree.out)
-    (tree.out / "state.json").write_bytes(content)
+    first = _tables(tree.out)
+    state = tree.out / STATE_FILE
+    if content == "half":
+        state.write_bytes(state.read_bytes()[: state.stat().st_size // 2])
+    elif content == "other form":
+        with contextlib.closing(sqlite3.connect(state)) as file:
+            file.execute("pragma user_version = 99")
+    else:
+        state.write_text(content)
     assert tree.land().n_read == 3
-    assert _snapshot(tree.out) == first
+    assert _tables(tree.out) == first
+    assert tree.land().n_read == 0
 
 
 def test_another_root_limit_or_code_means_reading_everything(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,11 +341,11 @@ def test_after_an_interrupted_run_the_next_one_is_right(
     whole.land()
     calls: list[str] = []
 
-    def land(artifact: Artifact, folder: Path, max_line_bytes: int) -> Landed:
+    def land(artifact: Artifact, write: Write, max_line_bytes: int) -> Landed:
         calls.append(artifact.artifact_id)
         if len(calls) == 2:
             raise fault
-        return artifact_module.land(artifact, folder, max_line_bytes)
+        return artifact_module.land(artifact, write, max_line_bytes)
 
     monkeypatch.setattr(run_module, "land", land)
     with pytest.raises(type(fault)):
@@ -333,7 +371,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_file(tree: Tree, monkeyp
                 land_tree(tree.raw, tree.out, 1)
         assert "cannot write below" in _one_sentence(error) and "free some space" in _one_sentence(error)
         for path in tree.out.rglob("*"):
-            assert path.is_dir() or path.name in ("empty.parquet", "state.json")
+            assert path.is_dir() or path.name in ("empty.parquet", *OURS)
     tree.land()
     assert len(tree.rows("own_trajectories")) == 2
 
@@ -351,7 +389,7 @@ def test_a_really_full_disk(tree: Tree) -> None:
             land_tree(tree.raw, tree.out, 1)
         assert "No space left on device; free some space" in _one_sentence(error)
         names = {path.name for path in tree.out.rglob("*") if path.is_file()}
-        assert names <= {"empty.parquet", "state.json", "state.part"}
+        assert names <= {"empty.parquet", *OURS}
     finally:
         subprocess.run(["umount", str(tree.out)], check=True)
 
@@ -387,13 +425,13 @@ def test_an_output_folder_that_takes_nothing_is_one_sentence(tree: Tree) -> None
     tree.land()
     blocked = {
         "artifacts": tree.out / "artifacts",
-        "state.json": tree.out / "state.json",
+        STATE_FILE: tree.out / STATE_FILE,
         "sn97_messages": tree.out / "sn97_messages",
     }
     for path in blocked.values():
         shutil.rmtree(path, ignore_errors=True)
         path.unlink(missing_ok=True)
-        if path.name == "state.json":
+        if path.name == STATE_FILE:
             path.mkdir()
         else:
             path.write_bytes(b"")
@@ -423,8 +461,8 @@ def test_a_file_that_goes_away_while_it_is_read_is_one_sentence(tree: Tree, monk
     path = tree.write_lines(OWN, own("a"))
     find = run_module.find_artifacts
 
-    def find_and_remove(root: Path) -> Any:
-        found = find(root)
+    def find_and_remove(root: Path, follow_links_out: bool) -> Any:
+        found = find(root, follow_links_out)
         path.unlink()
         return found
 
@@ -452,10 +490,10 @@ def test_one_worker_and_two_write_the_same_bytes(tree: Tree, monkeypatch: pytest
     tree.write_lines("trajectories/deep.jsonl", deep, deep.replace(b"[[", b"[[[").replace(b"]]", b"]]]"))
     monkeypatch.setattr(run_module, "_ALONE_BYTES", 0)
     tree.land(workers=1)
-    one = _snapshot(tree.out)
+    one = _tables(tree.out)
     shutil.rmtree(tree.out)
     tree.land(workers=2)
-    assert _snapshot(tree.out) == one
+    assert _tables(tree.out) == one
 
 
 def _hear_interrupts() -> None:

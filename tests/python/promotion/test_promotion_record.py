@@ -146,7 +146,7 @@ def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("assay.promotion.record.os.replace", full)
+    monkeypatch.setattr("assay.steps.writing.os.replace", full)
     with pytest.raises(Exception, match="No space left on device"):
         write_record(tmp_path, {"f": _tables()})
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

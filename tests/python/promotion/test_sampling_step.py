@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
 from assay.promotion.conditions import Context
-from assay.promotion.run import FOLDER, Checkpoint, sample_tree
+from assay.promotion.run import EPISODES_TABLE, Checkpoint, sample_tree
 from safetensors.numpy import load_file, save_file
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "raw" / "gateway" / "compliance-batch"
@@ -27,7 +27,7 @@ def _small_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _checkpoint(raw: Path, name: str, step: int | None = None) -> Checkpoint:
     artifact = f"gateway/f/{name}"
-    return Checkpoint(artifact, "f", name, hashlib.sha256((raw / artifact).read_bytes()).hexdigest(), step)
+    return Checkpoint(artifact, artifact, "f", name, hashlib.sha256((raw / artifact).read_bytes()).hexdigest(), step)
 
 
 def _copy(raw: Path, name: str, source: str = "runs/run-c/ckpt/step0450.safetensors") -> Path:
@@ -44,7 +44,7 @@ def test_a_second_run_samples_only_what_is_new(tmp_path: Path) -> None:
     first, n_first = sample_tree(raw, landing, [_checkpoint(raw, "a.safetensors", 3)], SMALL, workers=1)
     assert n_first == first.num_rows == 23
     assert set(first["status"].to_pylist()) == {"sampled"}
-    files = {path: path.stat().st_mtime_ns for path in (landing / FOLDER).glob("*.parquet")}
+    files = {path: path.stat().st_mtime_ns for path in (landing / EPISODES_TABLE).glob("*.parquet")}
 
     same, n_same = sample_tree(raw, landing, [_checkpoint(raw, "a.safetensors", 3)], SMALL, workers=1)
     assert (n_same, same) == (0, first)
@@ -64,7 +64,7 @@ def test_a_second_run_samples_only_what_is_new(tmp_path: Path) -> None:
     other = [SMALL[0], (context, n + 1, seed)]
     _, n_other = sample_tree(raw, landing, more[:1], other, workers=1)
     assert n_other == 1
-    assert len(list((landing / FOLDER).glob("*.parquet"))) == 23 + 1
+    assert len(list((landing / EPISODES_TABLE).glob("*.parquet"))) == 23 + 1
 
 
 def test_a_bad_checkpoint_is_unknown_with_its_reason_and_the_others_are_sampled(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_bad_checkpoint_is_unknown_with_its_reason_and_the_others_are_sampled(
     }
     stored = {
         sha256
-        for path in (landing / FOLDER).glob("*.parquet")
+        for path in (landing / EPISODES_TABLE).glob("*.parquet")
         for sha256 in pq.read_table(path)["checkpoint_sha256"].unique().to_pylist()
     }
     assert stored == {_checkpoint(raw, "good.safetensors").sha256}
@@ -104,7 +104,7 @@ def test_no_checkpoint_at_all_gives_an_empty_table(tmp_path: Path) -> None:
     (tmp_path / "landing").mkdir()
     table, n_sampled = sample_tree(tmp_path, tmp_path / "landing", [], SMALL)
     assert (table.num_rows, n_sampled) == (0, 0)
-    assert pq.read_table(tmp_path / "landing" / FOLDER / "empty.parquet").num_rows == 0
+    assert pq.read_table(tmp_path / "landing" / EPISODES_TABLE / "empty.parquet").num_rows == 0
 
 
 def test_a_file_that_changes_while_it_is_sampled_stops_the_build(tmp_path: Path) -> None:
