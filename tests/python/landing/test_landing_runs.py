@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -269,6 +270,65 @@ def test_a_second_run_reads_what_changed_and_drops_what_is_gone(tree: Tree) -> N
         assert [path.name for path in (tree.out / name).iterdir()] == ["empty.parquet"]
 
 
+def test_files_that_change_places_are_both_read_again(tree: Tree) -> None:
+    names = [tree.write_lines(f"trajectories/{name}.jsonl", own(name)) for name in ("a", "b")]
+    for path in names:
+        os.utime(path, ns=(10**18, 10**18))
+    tree.land()
+    names[0].rename(tree.raw / "trajectories" / "c")
+    names[1].rename(names[0])
+    (tree.raw / "trajectories" / "c").rename(names[1])
+    assert tree.land().n_read == 2
+    found = dict(tree.values("own_trajectories", "artifact_id", "trajectory_id"))
+    assert found == {"trajectories/a.jsonl": "b", "trajectories/b.jsonl": "a"}
+
+
+def test_a_file_written_over_in_place_with_its_time_set_back_is_read_again(tree: Tree) -> None:
+    path = tree.write_lines(OWN, own("a"))
+    status = path.stat()
+    tree.land()
+    path.write_bytes(json.dumps(own("b")).encode() + b"\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert tree.land().n_read == 1
+    assert tree.values("own_trajectories", "trajectory_id") == ["b"]
+
+
+def test_a_link_that_points_elsewhere_is_another_file(tree: Tree) -> None:
+    targets = [tree.write_lines(f"notes/{name}", own(name)) for name in ("a", "b")]
+    for path in targets:
+        os.utime(path, ns=(10**18, 10**18))
+    link = tree.raw / "trajectories" / "own.jsonl"
+    link.parent.mkdir()
+    for target, expected in zip(targets, ("a", "b"), strict=True):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        assert tree.land().n_read == 1
+        assert tree.values("own_trajectories", "trajectory_id") == [expected]
+
+
+def test_a_checkpoint_is_known_by_its_hash_whatever_the_file_system_says(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "identity", lambda status: [1])
+    path = tree.write(CHECKPOINT, b"one")
+    other = tree.write_lines(OWN, own("a"))
+    tree.land()
+    path.write_bytes(b"two")
+    other.write_bytes(json.dumps(own("b")).encode() + b"\n")
+    assert tree.land().n_read == 1
+    assert tree.artifact(CHECKPOINT)["sha256"] == hashlib.sha256(b"two").hexdigest()
+
+
+def test_a_damaged_landed_file_is_made_again(tree: Tree) -> None:
+    _small(tree)
+    tree.land()
+    first = _tables(tree.out)
+    stem = next(path for path in (tree.out / "sn97_messages").glob("*.parquet") if path.stem != "empty")
+    stem.write_bytes(stem.read_bytes()[:100])
+    assert tree.land().n_read == 1
+    assert _tables(tree.out) == first
+
+
 def test_output_that_is_gone_is_made_again(tree: Tree) -> None:
     _small(tree)
     tree.land()
@@ -328,6 +388,26 @@ def test_stale_files_of_our_naming_go_and_others_stay(tree: Tree) -> None:
 
 
 # faults on the way ---------------------------------------------------------------------------------------
+
+
+def test_after_a_kill_the_next_run_makes_the_same_and_only_what_is_left(tree: Tree) -> None:
+    for index in range(6):
+        tree.write_lines(f"trajectories/{index}.jsonl", *(own(f"{index} {line}", "x" * 2000) for line in range(800)))
+    (tree.folder / "whole").mkdir()
+    whole = Tree(tree.folder / "whole")
+    shutil.copytree(tree.raw, whole.raw, dirs_exist_ok=True)
+    whole.land()
+    process = _assay("land", tree.raw, "--out", tree.out, "--workers", "2")
+    # Killed while it is at work: when the first files are whole.
+    until = time.monotonic() + 60
+    while len(list(tree.out.glob("own_messages/?*.parquet"))) < 3 and time.monotonic() < until:
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    report = tree.land()
+    assert 0 < report.n_read < 6
+    artifacts = "artifacts/all.parquet"
+    assert {**_tables(tree.out), artifacts: b""} == {**_tables(whole.out), artifacts: b""}
 
 
 @pytest.mark.parametrize("fault", [AssayError("x cannot be read"), KeyboardInterrupt(), RuntimeError("bug")])

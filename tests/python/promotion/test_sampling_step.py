@@ -1,6 +1,7 @@
 """Sampling of a tree: bad files beside good ones, and what a second run samples."""
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -8,8 +9,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
+from assay.landing.run import land_tree
+from assay.promotion import run as sampling_run
 from assay.promotion.conditions import Context
 from assay.promotion.run import EPISODES_TABLE, Checkpoint, sample_tree
+from assay.promotion.step import sampling_step
+from dbt_project import session_of_a_run
 from safetensors.numpy import load_file, save_file
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "raw" / "gateway" / "compliance-batch"
@@ -117,3 +122,34 @@ def test_a_file_that_changes_while_it_is_sampled_stops_the_build(tmp_path: Path)
     path.unlink()
     with pytest.raises(AssayError, match=r"gateway/f/a\.safetensors cannot be read"):
         sample_tree(raw, tmp_path / "landing", [checkpoint], SMALL, workers=1)
+
+
+def test_a_checkpoint_whose_name_is_not_utf_8_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, landing = tmp_path / "raw", tmp_path / "landing"
+    path = _copy(raw, os.fsdecode(b"\xff.safetensors"))
+    land_tree(raw, landing, 1)
+    (row,) = pq.read_table(landing / "artifacts" / "all.parquet").to_pylist()
+    assert row["artifact_id"] == "gateway/f/\ufffd.safetensors"
+    asked: list[tuple[Path, Checkpoint]] = []
+
+    def apart(function: object, root: Path, folder: Path, files: list[Checkpoint], *_: object) -> None:
+        asked.extend((root, file) for file in files)
+        raise AssayError("far enough")
+
+    monkeypatch.setattr("assay.promotion.step.apart", apart)
+    session = session_of_a_run()
+    contexts = session.sql(
+        "select 'training' as context, 'ctx:train', 'src:batch', 'ver:2', 'lang:en', null, 'sequential', 20, 5"
+    )
+    named = "select '{}' as artifact_id, 'f' as fixture, 'c' as checkpoint, '{}' as sha256, null::bigint as step"
+    gone = "gateway/f/gone.safetensors"
+    for artifact_id, fault in (
+        (row["artifact_id"], "far enough"),
+        (gone, f"{gone} is not among the landed files: build `artifacts` again"),
+    ):
+        checkpoints = session.sql(named.format(artifact_id, row["sha256"]))
+        assert sampling_step(session, "a_model", str(raw), str(landing), checkpoints, contexts).fetchall() == []
+        assert session.sql("select sentence from landing.faults").fetchall() == [(fault,)]
+    ((root, checkpoint),) = asked
+    assert root / checkpoint.path == path
+    assert sampling_run._model(path, checkpoint.artifact_id, checkpoint.sha256).path == checkpoint.artifact_id
