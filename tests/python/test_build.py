@@ -59,8 +59,9 @@ def test_a_wrong_raw_root_is_one_sentence(run_dbt: RunDbt, tmp_path: Path) -> No
 
 
 def test_a_raw_root_one_folder_too_deep_says_what_it_holds(run_dbt: RunDbt, tmp_path: Path) -> None:
+    said = {"messages": [{"role": "user", "content": "x"}]}
     for number in range(7):
-        _write(tmp_path / "raw" / "trajectories" / f"mine-{number}.jsonl", {"messages": []})
+        _write(tmp_path / "raw" / "trajectories" / f"mine-{number}.jsonl", said)
     too_deep, warehouse = tmp_path / "raw" / "trajectories", tmp_path / "warehouse.duckdb"
     built = run_dbt("build", "--select", "artifacts", raw_root=too_deep, warehouse=warehouse)
     assert built.returncode == 0, built.stdout

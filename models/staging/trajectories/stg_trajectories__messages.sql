@@ -11,10 +11,17 @@ renamed as (
         artifact_id,
         line,
         message_index,
+        tool_call_id,
 
         ----------  strings
         role,
-        content
+        content,
+
+        ----------  numerics
+        returncode,
+
+        ----------  documents
+        tool_calls
     from source
 
 )

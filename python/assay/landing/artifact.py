@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.landing.faults import RefusedError
-from assay.landing.json_text import TextCounts, clean, decode, parse_object
+from assay.landing.json_text import TextCounts, clean, decode, dump, parse_object
 from assay.landing.kinds import Facts, Kind
 from assay.landing.lines import ByteSource, Line, LineReader, read_document
 from assay.landing.rows import Rows
@@ -124,6 +124,8 @@ def _artifact_row(
         "n_blank_lines": n_blank_lines,
         "n_rows": rows.n_rows if rows else None,
         "n_quarantined": rows.reasons.total() if rows else None,
+        "n_skipped": rows.skipped.total() if rows else None,
+        "skipped_reasons": dump(dict(sorted(rows.skipped.items())) or None) if rows else None,
         "n_surrogates_replaced": rows.counts.surrogates_replaced if rows else None,
         "n_nul_characters": rows.counts.nul_characters if rows else None,
     }

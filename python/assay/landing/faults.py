@@ -9,6 +9,7 @@ REASONS = {
     "number_out_of_range": "a number does not fit its declared type",
     "wrong_type": "a field does not have its declared type",
     "missing_field": "a field that identifies the record is missing or null",
+    "nothing_read": "no message of the trajectory has text or a call",
     "too_many_answers": "the questions of a line times its judge records are more than any run asks",
     "nested_too_deeply": "the JSON value is nested deeper than the reader goes",
     "line_too_long": "the line is longer than max_line_megabytes",

@@ -72,3 +72,16 @@ def check_identity(value: Any, place: str) -> None:
 def pick(record: dict[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
     """The values of `keys` in their order, None where one is missing."""
     return map(record.get, keys)
+
+
+def text_or_number(value: Any) -> Any:
+    """An identifier that some write as a whole number, as text; anything else as it is."""
+    return str(value) if type(value) is int else value
+
+
+def boolean(value: Any) -> Any:
+    """A truth that some write as 1 and 0 or in quotes, as a boolean; anything else as it is."""
+    return _TRUTHS.get(str(value).lower(), value) if type(value) in (int, float, str) else value
+
+
+_TRUTHS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}

@@ -28,7 +28,7 @@ QUARANTINE_TABLE = "quarantine"
 
 LONG_TEXT = frozenset(
     "action answer challenger_output content explanation king_output other_fields prompt question_source "
-    "reference_turn response text thought verdict".split()
+    "reference_turn response text thought tool_calls verdict".split()
 )
 """Columns whose values rarely repeat and may be long: a dictionary or statistics of them would only cost."""
 
@@ -48,9 +48,11 @@ class Rows:
         self.counts = TextCounts()
         self.n_rows = 0
         self.reasons: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self._write = write
         self._quarantine: list[dict[str, Any]] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in table_names}
+        self._skips: list[tuple[int, str]] = []
         self._lines: dict[int, Line] = {}
         self._bytes = 0
         self._n_lines = 0
@@ -65,6 +67,10 @@ class Rows:
         """Add rows of the current line."""
         number = (self._line,)
         self._rows[table_name] += [number + row for row in rows]
+
+    def skip(self, reason: str) -> None:
+        """Count a part of the current line that is not read, by reason; a line that is refused takes it back."""
+        self._skips.append((self._line, reason))
 
     def refuse(self, line: Line, fault: RefusedError) -> None:
         """Put a line into the quarantine."""
@@ -96,6 +102,7 @@ class Rows:
 
     def _take(self, line: Line, extract: Callable[[], None]) -> None:
         before = {name: len(rows) for name, rows in self._rows.items()}
+        n_skips = len(self._skips)
         self._line = line.number
         self.line_bytes = len(line.data)
         # Only the beginning is needed later, should a column check refuse the line.
@@ -105,6 +112,7 @@ class Rows:
         except RefusedError as fault:
             for name, length in before.items():
                 del self._rows[name][length:]
+            del self._skips[n_skips:]
             self.refuse(line, fault)
 
     def flush(self) -> None:
@@ -121,6 +129,8 @@ class Rows:
             if name == self.primary:
                 self.n_rows += len(kept)
             rows.clear()
+        self.skipped.update(reason for line, reason in self._skips if line not in refused)
+        self._skips.clear()
         if self._quarantine:
             # Later lines come in a later batch, so the whole file is in line order.
             self._quarantine.sort(key=lambda row: row["line"])
@@ -152,6 +162,7 @@ _ALLOWED: dict[str, frozenset[type]] = {
     "double": frozenset({float, int}),
     "boolean": frozenset({bool}),
     "text[]": frozenset({list}),
+    "calls": frozenset({list}),
 }
 
 _RANGES = {"integer": (-(2**63), 2**63 - 1), "unsigned": (0, 2**64 - 1)}
@@ -184,7 +195,7 @@ def _check(table: Table, rows: list[tuple[Any, ...]], refused: dict[int, Refused
 
 
 def _fault(table: Table, column: Column, value: Any) -> RefusedError | None:
-    place = f"{table.name.split('_', 1)[1]}.{column.name}"
+    place = f"{table.name}.{column.name}"
     if value is None:
         return RefusedError("missing_field", place) if column.required else None
     if type(value) not in _ALLOWED[column.type]:

@@ -20,6 +20,7 @@ ARROW_TYPES = {
     "double": pa.float64(),
     "boolean": pa.bool_(),
     "text[]": pa.list_(pa.string()),
+    "calls": pa.list_(pa.struct([(name, pa.string()) for name in ("id", "name", "arguments")])),
 }
 
 
@@ -87,7 +88,8 @@ _CONVERSATION = """
 """
 
 _CONVERSATION_MESSAGE = """
-    message_index integer not null, role text not null, content text not null
+    message_index integer not null, role text not null, content text not null, tool_calls calls,
+    tool_call_id text, returncode integer
 """
 
 _DECLARATIONS = {
@@ -294,6 +296,8 @@ ARTIFACTS = pa.schema(
         ("n_blank_lines", pa.int64()),
         ("n_rows", pa.int64()),
         ("n_quarantined", pa.int64()),
+        ("n_skipped", pa.int64()),
+        ("skipped_reasons", pa.string()),
         ("n_surrogates_replaced", pa.int64()),
         ("n_nul_characters", pa.int64()),
     ]

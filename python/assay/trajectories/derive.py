@@ -1,14 +1,16 @@
 """Landed messages of one artifact to rows of turns and sides. Source: contract sn97 a.4, a.7, b; definitions."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
+from assay.landing.sources.conversations import ToolCall
 from assay.trajectories.commands import CommandKinds, bash_block_count, executed_command
-from assay.trajectories.outcomes import Outcome, outcome
+from assay.trajectories.outcomes import Outcome, outcome, run_outcome
 from assay.trajectories.think import think_state
 from assay.validator.documents import (
     candidate_blocks_loose,
@@ -81,24 +83,51 @@ from the scored turns, and for v1 also from the strictly split judged document.
 
 AGENT = "agent"
 
+OutcomeOf = Callable[[str, str], Outcome]
+"""Reads an observation, given the kind of the command before it."""
+
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn's texts and where they stand in the published messages (null when read from a document)."""
+    """One turn's texts and where they stand in the published messages (null when read from a document).
+
+    `commands` are those of its structured calls, null for a turn without any, whose command stands in its text.
+    """
 
     content: str
     observation: str | None
     message_index: int | None = None
     observation_message_index: int | None = None
+    commands: tuple[str, ...] | None = None
+
+    @property
+    def n_bash_blocks(self) -> int:
+        """How many commands the turn gives to a shell."""
+        return bash_block_count(self.content) if self.commands is None else len(self.commands)
+
+    def command(self, takes_tagged: bool) -> str | None:
+        """The command it executes."""
+        if self.commands is None:
+            return executed_command(self.content, takes_tagged)
+        return self.commands[0].strip() if self.commands else None
+
+    @property
+    def loop_text(self) -> str:
+        """The text in which a loop check finds its commands, each whole: a fence of its own does not end it."""
+        if self.commands is None:
+            return self.content
+        return "\n\n".join("```bash\n" + command.replace("```", "'''") + "\n```" for command in self.commands)
 
 
-def turn_values(turn: Turn, submit_command: str | None, takes_tagged: bool, kinds: CommandKinds) -> tuple[Any, ...]:
+def turn_values(
+    turn: Turn, submit_command: str | None, takes_tagged: bool, kinds: CommandKinds, outcome_of: OutcomeOf
+) -> tuple[Any, ...]:
     """The columns of `TURNS` after `message_index` columns, for one turn."""
-    command = executed_command(turn.content, takes_tagged)
+    command = turn.command(takes_tagged)
     is_submission = submits(turn.content, submit_command, "v5a" if takes_tagged else "v4")
     facts = kinds.classify(command, is_submission)
     kind = facts.kinds.get("behaviour", "other")
-    seen = _NOT_OBSERVED if turn.observation is None else _outcome_values(outcome(turn.observation, kind))
+    seen = _NOT_OBSERVED if turn.observation is None else _outcome_values(outcome_of(turn.observation, kind))
     collapsed = collapse_space(command) if command else ""
     return (
         command,
@@ -106,7 +135,7 @@ def turn_values(turn: Turn, submit_command: str | None, takes_tagged: bool, kind
         kind,
         facts.kinds.get("first_word"),
         facts.second_stage,
-        bash_block_count(turn.content),
+        turn.n_bash_blocks,
         think_state(turn.content),
         is_submission,
         is_truncated(turn.content),
@@ -127,7 +156,7 @@ def _outcome_values(seen: Outcome) -> tuple[Any, ...]:
 
 def loop_values(turns: Sequence[Turn]) -> list[int]:
     """`n_cmds`, `n_distinct_cmds` and `max_cmd_run` of every loop variant, from the turns."""
-    commands = commands_by_variant([turn.content for turn in turns], [turn.observation for turn in turns])
+    commands = commands_by_variant([turn.loop_text for turn in turns], [turn.observation for turn in turns])
     return [value for variant in LOOP_VARIANTS for value in _statistics(commands[variant])]
 
 
@@ -163,7 +192,7 @@ def duel_rows(
     keys = (artifact_id, sample.line, sample.side)
     rows = [
         (*keys, number, turn.message_index, turn.observation_message_index,
-         *turn_values(turn, sample.submit_command, sample.takes_tagged, kinds))
+         *turn_values(turn, sample.submit_command, sample.takes_tagged, kinds, outcome))
         for number, turn in enumerate(turns, 1)
     ]  # fmt: skip
     blocks = candidate_blocks_loose(document)
@@ -200,27 +229,30 @@ def duel_turns(messages: Sequence[dict[str, Any]]) -> Iterator[Turn]:
 def conversation_rows(
     artifact_id: str, line: int, messages: Sequence[dict[str, Any]], kinds: CommandKinds
 ) -> tuple[list[tuple[Any, ...]], tuple[Any, ...]]:
-    """Rows of a trajectory that is no duel side: every assistant message is a turn, a user message after it its
-    observation.
+    """Rows of a trajectory that is no duel side: every assistant message is a turn, and the user message that answers
+    its call its observation.
     """
-    turns = []
-    for position, message in enumerate(messages):
-        if message["role"] == "assistant":
-            following = messages[position + 1] if position + 1 < len(messages) else None
-            seen = following if following is not None and following["role"] == "user" else None
-            turns.append(
-                Turn(
-                    message["content"],
-                    seen["content"] if seen else None,
-                    message["message_index"],
-                    seen["message_index"] if seen else None,
-                )
-            )
     keys = (artifact_id, line, AGENT)
-    rows = [
-        (*keys, number, turn.message_index, turn.observation_message_index, *turn_values(turn, None, False, kinds))
-        for number, turn in enumerate(turns, 1)
-    ]
+    rows: list[tuple[Any, ...]] = []
+    turns: list[Turn] = []
+    for position, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        calls = [ToolCall(**call) for call in message["tool_calls"] or ()]
+        commands = [(call, command) for call in calls if (command := call.command()) is not None]
+        answered = next((call for call, _ in commands), calls[0] if calls else None)
+        seen = _answer(messages, position, answered)
+        turn = Turn(
+            message["content"],
+            seen["content"] if seen else None,
+            message["message_index"],
+            seen["message_index"] if seen else None,
+            tuple(command for _, command in commands) if calls else None,
+        )
+        turns.append(turn)
+        outcome_of = partial(run_outcome, returncode=seen["returncode"] if seen else None)
+        values = turn_values(turn, None, False, kinds, outcome_of)
+        rows.append((*keys, len(turns), turn.message_index, turn.observation_message_index, *values))
     texts = [message["content"] for message in messages]
     side = (
         *keys,
@@ -235,3 +267,18 @@ def conversation_rows(
         sum(turn.content.lstrip().startswith("</think>") for turn in turns),
     )
     return rows, side
+
+
+def _answer(messages: Sequence[dict[str, Any]], position: int, call: ToolCall | None) -> dict[str, Any] | None:
+    """The message that answers a turn's call: of the user messages that follow, the one that names the call, or the
+    next one where it names none.
+    """
+    first = position + 1
+    for index in range(first, len(messages)):
+        message = messages[index]
+        if message["role"] != "user":
+            break
+        named = message["tool_call_id"]
+        if call is None or call.id is None or named == call.id or (index == first and named is None):
+            return message
+    return None

@@ -8,6 +8,7 @@ from assay.validator.observations import classify, is_scaffold_truncated, observ
 _RETURNCODE = re.compile(r"<returncode>(-?\d{1,18})</returncode>")
 _EXIT_CODE = re.compile(r"exit code (-?\d{1,18})")
 _TRAILER = re.compile(r"^\s*\[(?:The command (?:completed|finished|timed out)|Command finished)\b.*\]\s*$")
+_EXCEPTION = re.compile(r"\s*<exception>(.*?)</exception>\s*", re.DOTALL)
 _NO_COMMAND = "No bash command found"
 _ANYWHERE_IN_LINE = (
     "Traceback (most recent call last)",
@@ -37,15 +38,40 @@ def outcome(observation: str, command_kind: str = "") -> Outcome:
     observation_format = classify(observation)
     returncode, timed_out = _returncode(observation, observation_format)
     if returncode is not None:
-        reason = None
-        if returncode != 0:
-            reason = "no_match" if returncode == 1 and command_kind.startswith("grep") else "returncode"
+        reason = _reason_of(returncode, command_kind)
     elif timed_out:
         reason = "timed_out"
     else:
         body = observation_body(observation, observation_format, "v5a")
         reason = "no_command" if _NO_COMMAND in body else "error_shape" if _has_error_shape(body) else None
     return Outcome(observation_format, returncode, reason is not None, reason, is_scaffold_truncated(observation))
+
+
+def run_outcome(observation: str, command_kind: str = "", returncode: int | None = None) -> Outcome:
+    """Read one observation of a run that no validator judged: what its harness says of the command wins.
+
+    `returncode` is what the harness noted beside the observation, null where it noted nothing. A command whose
+    observation begins with `<exception>…</exception>` failed: `timed_out` where the exception says so. All else is
+    read as in `outcome`.
+    """
+    exception = _EXCEPTION.match(observation)
+    seen = outcome(observation[exception.end() :] if exception else observation, command_kind)
+    reason = seen.fail_reason if returncode is None else _reason_of(returncode, command_kind)
+    if exception:
+        reason = "timed_out" if "timed out" in exception.group(1) else reason or "error_shape"
+    return Outcome(
+        observation_format=seen.observation_format,
+        returncode=seen.returncode if returncode is None else returncode,
+        failed=reason is not None,
+        fail_reason=reason,
+        is_truncated=is_scaffold_truncated(observation),
+    )
+
+
+def _reason_of(returncode: int, command_kind: str) -> str | None:
+    if returncode == 0:
+        return None
+    return "no_match" if returncode == 1 and command_kind.startswith("grep") else "returncode"
 
 
 def _returncode(observation: str, observation_format: str) -> tuple[int | None, bool]:

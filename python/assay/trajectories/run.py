@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay.trajectories
@@ -35,7 +36,9 @@ _ALONE_BYTES = 4 << 20
 _DUEL_MESSAGE_COLUMNS = [
     "line", "side", "message_index", "role", "content", "score_target", "environment_observation", "retry_feedback",
 ]  # fmt: skip
-_CONVERSATION_MESSAGE_COLUMNS = ["line", "message_index", "role", "content"]
+_CONVERSATION_MESSAGE_COLUMNS = [
+    "line", "message_index", "role", "content", "tool_calls", "tool_call_id", "returncode",
+]  # fmt: skip
 _SAMPLE_COLUMNS = [
     "artifact_id", "line", "submit_command", "king_output", "challenger_output", "n_king_messages",
     "n_challenger_messages",
@@ -179,6 +182,12 @@ def _with_messages(
 def _rows(path: Path, columns: list[str]) -> Iterator[Row]:
     if path.exists():
         for batch in pq.ParquetFile(path).iter_batches(batch_size=_MESSAGES_AT_A_TIME, columns=columns):
-            # By way of numpy, which makes the values of a column at once; whole numbers are never null here.
-            values = [column.to_numpy(zero_copy_only=False).tolist() for column in batch.columns]
+            values = [_values(column) for column in batch.columns]
             yield from (dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _values(column: pa.Array) -> list[Any]:
+    # By way of numpy, which makes the values of a column at once; it has no null among whole numbers.
+    if pa.types.is_list(column.type) or (column.null_count and pa.types.is_integer(column.type)):
+        return list(column.to_pylist())
+    return list(column.to_numpy(zero_copy_only=False).tolist())

@@ -407,14 +407,21 @@ _CONTENTS: list[tuple[dict[str, Any], str]] = [
      '```json\n{"name":"x","arguments":"{\\"a\\":NaN}"}\n```'),
     ({"tool_calls": [{"name": "x", "arguments": '{"a":1,"a":2}'}]},
      '```json\n{"name":"x","arguments":"{\\"a\\":1,\\"a\\":2}"}\n```'),
-    ({"tool_calls": [{"name": ["bash"], "arguments": None}]}, '```json\n{"name":["bash"],"arguments":null}\n```'),
+    ({"tool_calls": [{"name": ["bash"], "arguments": None}]}, '```json\n{"name":"[\\"bash\\"]","arguments":null}\n```'),
     ({"tool_calls": [{}]}, '```json\n{"name":null,"arguments":null}\n```'),
     ({"tool_calls": [{"name": "x", "arguments": "[" * 5000}]},
      '```json\n{"name":"x","arguments":"' + "[" * 5000 + '"}\n```'),
     ({"tool_calls": None, "content": "x"}, "x"),
+    ({"content": None, "function_call": {"name": "bash", "arguments": '{"command":"ls"}'}}, "```bash\nls\n```"),
+    ({"content": "x", "function_call": None}, "x"),
+    ({"text": None, "system_prompt": "You are."}, "You are."),
+    ({"content": "", "text": "second"}, "second"),
+    ({"tool_calls": json.dumps([_SHELL])}, "```bash\nls -l\n```"),
 ]  # fmt: skip
 _ROLES = {"system": "system", "user": "user", "Human": "user", "prompter": "user", "ASSISTANT": "assistant",
-          "gpt": "assistant", "bot": "assistant", "model": "assistant", "tool": "user", "": "user"}  # fmt: skip
+          "gpt": "assistant", "bot": "assistant", "model": "assistant", "ai": "assistant",
+          "developer": "system", "function_call": "assistant", "function": "user", "tool": "user",
+          "": "user"}  # fmt: skip
 
 
 def test_every_dialect_of_content_and_role(tree: Tree) -> None:
@@ -445,19 +452,73 @@ def test_every_dialect_of_the_list(tree: Tree) -> None:
 def test_fields_of_an_own_trajectory_and_what_stands_beside_them(tree: Tree) -> None:
     fields = {"instance_id": "i", "model": "m", "repo": "r", "language": "l", "family": "f", "first_edit": 3,
               "resolved": True, "verified": False}  # fmt: skip
+    said = [{"role": "user", "content": "x"}]
     tree.write_lines(
         OWN,
-        {"id": "one", "trajectory_id": "two", **fields, "messages": [], "turns": [1], **EXTRA},
-        {"traj_id": "three", "trajectory": {"messages": [], "info": {"cost": 1}}, "messages": {"no": "list"}},
+        {"id": "one", "trajectory_id": "two", **fields, "messages": said, "turns": [1], **EXTRA},
+        {"traj_id": "three", "trajectory": {"messages": said, "info": {"cost": 1}}, "messages": {"no": "list"}},
     )
     tree.land()
     first, second = tree.rows("own_trajectories")
     assert json.loads(first.pop("other_fields")) == {"trajectory_id": "two", "turns": [1], **EXTRA}
-    assert _present(first) == {"trajectory_id": "one", **fields, "n_messages": 0}
+    assert _present(first) == {"trajectory_id": "one", **fields, "n_messages": 1}
     assert json.loads(second.pop("other_fields")) == {
         "messages": {"no": "list"}, "trajectory": {"info": {"cost": 1}},
     }  # fmt: skip
-    assert _present(second) == {"trajectory_id": "three", "n_messages": 0}
+    assert _present(second) == {"trajectory_id": "three", "n_messages": 1}
+
+
+def test_structured_calls_are_kept_as_they_were_published(tree: Tree) -> None:
+    text = '{"command": "cat > R.md <<E\\n```py\\nx\\n```\\nE"}'
+    calls: list[dict[str, Any]] = [
+        {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": text}},
+        {"id": 7, "name": "edit", "arguments": {"path": "é"}},
+        {"function": {"name": "think", "arguments": "no json"}},
+    ]
+    noted = {"role": "tool", "tool_call_id": "c1", "content": "x", "extra": {"returncode": -1, "raw_output": ""}}
+    older = {"role": "assistant", "content": None, "function_call": {"name": "bash", "arguments": '{"command":"ls"}'}}
+    tree.write_lines(OWN, {"messages": [{"role": "assistant", "tool_calls": calls}, noted, older,
+                     {"role": "function", "content": "", "exit_code": 2, "tool_call_id": 7}]})  # fmt: skip
+    tree.land()
+    assert tree.values("own_messages", "tool_calls", "tool_call_id", "returncode") == [
+        ([{"id": "c1", "name": "bash", "arguments": text}, {"id": "7", "name": "edit", "arguments": '{"path":"é"}'},
+          {"id": None, "name": "think", "arguments": "no json"}], None, None),
+        (None, "c1", -1),
+        ([{"id": None, "name": "bash", "arguments": '{"command":"ls"}'}], None, None),
+        (None, "7", 2),
+    ]  # fmt: skip
+
+
+def test_what_is_skipped_is_counted_by_reason_and_taken_back_with_its_line(tree: Tree) -> None:
+    said, empty, end = {"role": "user", "content": "x"}, {"role": "assistant"}, {"role": "exit", "content": "diff"}
+    tree.write_lines(OWN, {"messages": [said, empty, empty, end]}, {"messages": [empty]},
+                     {"messages": [said, empty], "first_edit": "x"}, {"messages": [said, end]})  # fmt: skip
+    tree.write_lines("trajectories/whole.jsonl", {"messages": [said]})
+    tree.land()
+    row, whole = tree.artifact(OWN), tree.artifact("trajectories/whole.jsonl")
+    assert (row["n_skipped"], row["skipped_reasons"]) == (4, '{"empty_message":2,"exit_message":2}')
+    assert (whole["n_skipped"], whole["skipped_reasons"]) == (0, None)
+    assert tree.values("quarantine", "line", "reason", "detail") == [
+        (2, "nothing_read", "none of the 1 messages under messages has text or a call"),
+        (3, "wrong_type", "own_trajectories.first_edit: expected integer, found text"),
+    ]
+
+
+def test_truths_and_ids_are_read_as_people_write_them(tree: Tree) -> None:
+    said = [{"role": "user", "content": "x"}]
+    truths: list[Any] = [1, 0, True, "true", "False", 1.0, None]
+    tree.write_lines(OWN, *({"id": number, "instance_id": 5, "resolved": truth, "messages": said}
+                            for number, truth in enumerate(truths)), {"resolved": 2, "messages": said},
+                     {"resolved": "maybe", "messages": said}, {"id": True, "messages": said})  # fmt: skip
+    tree.land()
+    assert tree.values("own_trajectories", "trajectory_id", "instance_id", "resolved") == [
+        (str(number), "5", truth) for number, truth in enumerate([True, False, True, True, False, True, None])
+    ]
+    assert tree.values("quarantine", "detail") == [
+        "own_trajectories.resolved: expected boolean, found integer",
+        "own_trajectories.resolved: expected boolean, found text",
+        "own_trajectories.trajectory_id: expected text, found boolean",
+    ]
 
 
 def test_messages_that_cannot_be_read(tree: Tree) -> None:
@@ -472,6 +533,12 @@ def test_messages_that_cannot_be_read(tree: Tree) -> None:
         ([{"role": "user", "tool_calls": {"a": 1}}], "messages[0].tool_calls: expected array, found object"),
         ([{"role": "user", "tool_calls": [1]}], "messages[0].tool_calls: expected objects"),
         ([{"role": "user", "tool_calls": [{"function": 1}]}], "messages[0].tool_calls: expected objects"),
+        ([{"role": "user", "function_call": "ls"}], "messages[0].function_call: expected object, found text"),
+        ([], "none of the 0 messages under messages has text or a call"),
+        (
+            [{"role": "user", "content": None}, {"role": "exit", "content": "diff"}],
+            "none of the 2 messages under messages has text or a call",
+        ),
         ({}, "no list of messages under messages, turns, conversation, trajectory"),
     ]
     tree.write_lines(OWN, *({"messages": [*messages] if type(messages) is list else messages} for messages, _ in cases))
@@ -524,9 +591,9 @@ def test_gateway_files(tree: Tree) -> None:
             "fixture": "f", "checkpoint": "runs/run-a/ckpt/step0150.safetensors", "prompt": []},
     }  # fmt: skip
     assert sorted(tree.values("quarantine", "line", "reason", "detail")) == [
-        (2, "missing_field", "metrics.step"),
-        (2, "wrong_type", "corpus_episodes.prompt: expected an array of text"),
-        (3, "missing_field", "corpus_episodes.continuation"),
+        (2, "missing_field", "gateway_metrics.step"),
+        (2, "wrong_type", "gateway_corpus_episodes.prompt: expected an array of text"),
+        (3, "missing_field", "gateway_corpus_episodes.continuation"),
     ]
 
 

@@ -170,7 +170,7 @@ _SHARDS: dict[str, tuple[Any, str]] = {
     "large": (pa.table({"messages": pa.array([json.dumps(_MESSAGES)], pa.large_string())}), "lands"),
     "dictionary": (pa.table({"messages": pa.array([json.dumps(_MESSAGES)]).dictionary_encode()}), "lands"),
     "conversation": (pa.table({"messages": [None], "conversation": [_MESSAGES]}), "lands"),
-    "empty list": (pa.table({"messages": pa.array([[]], pa.list_(pa.string()))}), "lands"),
+    "empty list": (pa.table({"messages": pa.array([[]], pa.list_(pa.string()))}), "nothing_read"),
     "no columns": (pa.table({"other": [1]}), "missing_field"),
     "null": (pa.table({"messages": pa.nulls(1)}), "missing_field"),
     "number": (pa.table({"messages": [5]}), "missing_field"),
@@ -181,7 +181,8 @@ _SHARDS: dict[str, tuple[Any, str]] = {
     "bytes": (pa.table({"messages": [[{"role": "user", "content": b"x"}]]}), "wrong_type"),
     "number as content": (pa.table({"messages": [[{"role": "user", "content": 5}]]}), "wrong_type"),
     "number as role": (pa.table({"messages": [[{"role": 5, "content": "x"}]]}), "wrong_type"),
-    "number as id": (pa.table({"instance_id": [5], "messages": [_MESSAGES]}), "wrong_type"),
+    "number as id": (pa.table({"instance_id": [5], "messages": [_MESSAGES]}), "lands"),
+    "number in tenths as id": (pa.table({"instance_id": [0.5], "messages": [_MESSAGES]}), "wrong_type"),
     "float edit": (pa.table({"first_edit": [1.5], "messages": [_MESSAGES]}), "wrong_type"),
     "nan edit": (pa.table({"first_edit": [float("nan")], "messages": [_MESSAGES]}), "wrong_type"),
     "big edit": (pa.table({"first_edit": pa.array([2**64 - 1], pa.uint64()), "messages": [_MESSAGES]}),
@@ -284,4 +285,4 @@ def test_the_turn_index_of_both_schemas(tree: Tree) -> None:
     )  # fmt: skip
     tree.land()
     assert tree.values("sn120_turn_index", "line", "turn_id", "turn_idx", "node_id") == [(1, "t:1", 1, 5)]
-    assert tree.values("quarantine", "line", "reason", "detail") == [(2, "missing_field", "turn_index.turn_id")]
+    assert tree.values("quarantine", "line", "reason", "detail") == [(2, "missing_field", "sn120_turn_index.turn_id")]

@@ -133,7 +133,9 @@ def test_the_deepest_nesting_is_the_same_for_every_caller(tree: Tree) -> None:
         # The record itself is the first level; the strings make every level be walked once more.
         nested = '[{"\\u0000":"\\ud800","k":' * (depth // 2) + "[" * (depth % 2) + "1"
         nested += "]" * (depth % 2) + "}]" * (depth // 2)
-        tree.write_lines(f"trajectories/{depth}.jsonl", f'{{"messages":[],"extra":{nested}}}'.encode())
+        tree.write_lines(
+            f"trajectories/{depth}.jsonl", f'{{"messages":[{{"role":"user","text":"x"}}],"extra":{nested}}}'.encode()
+        )
     tree.land()
     for depth, extra in zip((198, 199), tree.values("own_trajectories", "other_fields"), strict=True):
         assert extra.count("[") + extra.count("{") in (depth + 1, 397 - depth + 1)
@@ -309,7 +311,7 @@ def test_whole_numbers(tree: Tree) -> None:
     tree.write_lines(name, *(b'{"sequence":' + literal.encode() + b"}" for literal, _ in _WHOLE_NUMBERS))
     tree.land()
     _compare(tree, "sn97_progress_events", "sequence", _WHOLE_NUMBERS)
-    assert all(detail.startswith("progress_events.sequence: ") for detail in tree.values("quarantine", "detail"))
+    assert all(detail.startswith("sn97_progress_events.sequence: ") for detail in tree.values("quarantine", "detail"))
 
 
 _SEEDS: list[tuple[str, int | str]] = [
@@ -358,7 +360,9 @@ def test_doubles(tree: Tree) -> None:
 
 
 def test_numbers_inside_json_columns_keep_every_digit_of_a_whole_number(tree: Tree) -> None:
-    tree.write_lines(OWN, b'{"messages":[],"n":123456789012345678901234567890,"x":0.1000,"y":-0.0,"z":1E2}')
+    tree.write_lines(
+        OWN, b'{"messages":[{"role":"user","text":"x"}],"n":123456789012345678901234567890,"x":0.1000,"y":-0.0,"z":1E2}'
+    )
     tree.land()
     assert tree.values("own_trajectories", "other_fields") == [
         '{"n":123456789012345678901234567890,"x":0.1,"y":-0.0,"z":100.0}'
@@ -529,7 +533,7 @@ def test_a_refused_line_of_scores_leaves_its_neighbours_their_answers(tree: Tree
 
     tree.write_lines(SCORES, line("a"), line("b", scores={"q_02": "2"}), line("c", repeats=1.0))
     tree.land()
-    assert tree.values("quarantine", "line", "detail") == [(2, "answers.score: expected double, found text")]
+    assert tree.values("quarantine", "line", "detail") == [(2, "sn97_answers.score: expected double, found text")]
     assert tree.values("sn97_answers", "line", "judge_index", "question_id", "answer") == [
         (line, judge_index, question, answer)
         for line in (1, 3)

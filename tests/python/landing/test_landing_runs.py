@@ -566,7 +566,7 @@ def test_one_worker_and_two_write_the_same_bytes(tree: Tree, monkeypatch: pytest
     _small(tree)
     tree.write_lines("trajectories/big.jsonl", *(own(str(index), "x" * 50_000) for index in range(100)), b"bad")
     tree.write_lines(SCORES, score("a"), *(b'{"sample_id":"b","king_score":tru}' for _ in range(200)))
-    deep = b'{"messages":[],"deep":' + b"[" * 199 + b"]" * 199 + b"}"
+    deep = b'{"messages":[{"role":"user","text":"x"}],"deep":' + b"[" * 199 + b"]" * 199 + b"}"
     tree.write_lines("trajectories/deep.jsonl", deep, deep.replace(b"[[", b"[[[").replace(b"]]", b"]]]"))
     monkeypatch.setattr(run_module, "_ALONE_BYTES", 0)
     tree.land(workers=1)
@@ -683,7 +683,7 @@ def _gone(leader: int, seconds: float = 10) -> bool:
 @pytest.mark.parametrize("how", ["interrupt", "kill"])
 def test_a_run_that_is_stopped_leaves_no_process_behind(tree: Tree, how: str) -> None:
     for index in range(4):
-        tree.write(f"trajectories/{index}.jsonl", b'{"messages":[]}\n' * 400_000)
+        tree.write(f"trajectories/{index}.jsonl", b'{"turns":[{"from":"","text":"x"}]}\n' * 400_000)
     process = _assay("land", tree.raw, "--out", tree.out, "--workers", "2")
     until = time.monotonic() + 30
     # The workers read once two files are on their way.

@@ -155,6 +155,118 @@ def test_a_users_own_trajectory_has_one_side_whose_assistant_messages_are_its_tu
     assert sides[0]["n_turns"] == 2
 
 
+def own(tmp_path: Path, *messages: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Turns and the side of a user's own trajectory."""
+    path = tmp_path / "raw" / "trajectories" / "mine.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"id": "a", "messages": messages}) + "\n")
+    turns, sides = derived(tmp_path, tmp_path / "raw")
+    return turns, sides[0]
+
+
+def called(*commands: str, text: str | None = None, tool: str = "bash") -> dict[str, Any]:
+    calls = [
+        {"id": f"c{number}", "function": {"name": tool, "arguments": json.dumps({"command": command})}}
+        for number, command in enumerate(commands)
+    ]
+    return {"role": "assistant", "content": text, "tool_calls": calls}
+
+
+def test_a_structured_call_is_the_command_whatever_fences_stand_in_it_or_beside_it(tmp_path: Path) -> None:
+    command = "cat > R.md <<'E'\n```py\nx\n```\nE\nls"
+    turns, side = own(
+        tmp_path,
+        called(command),
+        called(command.replace("ls", "rm R.md"), text=bash("not run")),
+        called("str_replace", text=bash("not run either"), tool="edit"),
+        {"role": "assistant", "content": None, "function_call": {"name": "bash", "arguments": {"cmd": "pwd"}}},
+        {"role": "assistant", "content": bash("ls")},
+    )
+    expected = [command, command.replace("ls", "rm R.md"), None, "pwd", "ls"]
+    assert [turn["command"] for turn in turns] == expected
+    assert [turn["n_bash_blocks"] for turn in turns] == [1, 1, 0, 1, 1]
+    assert [turn["command_kind"] for turn in turns] == ["edit", "edit", "none", "other", "find/ls"]
+    for variant in ("v1", "v2", "v3"):
+        assert [side[f"{name}_{variant}"] for name in ("n_cmds", "n_distinct_cmds", "max_cmd_run")] == [4, 4, 1]
+
+
+def test_the_observation_of_a_call_is_the_message_that_names_it(tmp_path: Path) -> None:
+    def result(identity: str | None, content: str, **extra: Any) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": identity, "content": content, "extra": extra}
+
+    edit = {"id": "e", "function": {"name": "edit", "arguments": "{}"}}
+    both = called("ls")
+    both["tool_calls"] = [edit, *both["tool_calls"]]
+    turns, _ = own(
+        tmp_path,
+        both, result("e", "edited", returncode=1), result("c0", "listed", returncode=0),
+        called("a", "b"), result("c1", "second"), result("c0", "first", returncode=3),
+        called("lost"), result("other", "x"),
+        called("unnamed"), result(None, "taken"),
+        called("unanswered"), {"role": "exit", "content": "submission"},
+    )  # fmt: skip
+    seen = [(turn["command"], turn["observation_message_index"], turn["returncode"]) for turn in turns]
+    assert seen == [("ls", 2, 0), ("a", 5, 3), ("lost", None, None), ("unnamed", 9, None), ("unanswered", None, None)]
+    assert turns[1]["fail_reason"] == "returncode" and turns[0]["failed"] is False
+
+
+def test_a_run_takes_the_harness_at_its_word_and_a_duel_the_validator(tmp_path: Path) -> None:
+    timed_out = (
+        "<exception>'cd /x' timed out after 60 seconds</exception>\n<returncode>-1</returncode>\n<output>\n</output>"
+    )
+    broken = "<exception>no such container</exception>\n<output>\n</output>"
+    turns, _ = own(
+        tmp_path,
+        called("pip install x"), {"role": "tool", "tool_call_id": "c0", "content": timed_out},
+        called("ls"), {"role": "tool", "tool_call_id": "c0", "content": broken},
+        called("ls"), {"role": "tool", "tool_call_id": "c0", "content": answer("x", 0), "extra": {"returncode": 2}},
+        called("ls"), {"role": "tool", "tool_call_id": "c0", "content": "fatal: x", "extra": {"returncode": 0}},
+        called("grep a b"), {"role": "tool", "tool_call_id": "c0", "content": "", "extra": {"returncode": 1}},
+        {"role": "assistant", "content": bash("ls")}, {"role": "user", "content": "fatal: x"},
+    )  # fmt: skip
+    names = ("failed", "fail_reason", "returncode", "observation_format")
+    assert [tuple(turn[name] for name in names) for turn in turns] == [
+        (True, "timed_out", -1, "returncode"),
+        (True, "error_shape", None, "openhands"),
+        (True, "returncode", 2, "returncode"),
+        (False, None, 0, "openhands"),
+        (True, "no_match", 1, "openhands"),
+        (True, "error_shape", None, "openhands"),
+    ]
+    raw = tmp_path / "duel"
+    raw.mkdir()
+    king = [scored(bash("pip install x")), seen(timed_out)]
+    (turn,) = derived(raw, tree(raw, {"sample_id": "x", "previous_king_turns": king}))[0]
+    assert (turn["failed"], turn["returncode"], turn["observation_format"]) == (False, None, "openhands")
+
+
+def test_commands_and_return_codes_of_real_runs_are_those_of_their_harness(tmp_path: Path, repository: Path) -> None:
+    folder = repository.parent / "shared" / "raw" / "harness_logs" / "mini_swe_agent"
+    if not folder.is_dir():
+        pytest.skip("../shared/raw is not here")
+    n_timed_out = 0
+    for path in sorted(folder.iterdir()):
+        record = json.loads(path.read_text())
+        messages = record["messages"]
+        turns, _ = own(tmp_path, *messages)
+        actions = [message for message in messages if message["role"] == "assistant"]
+        assert [turn["command"] for turn in turns] == [
+            message["extra"]["actions"][0]["command"].strip() if message["extra"]["actions"] else None
+            for message in actions
+        ]
+        for turn in turns:
+            seen_at = turn["observation_message_index"]
+            if seen_at is None:
+                continue
+            message = messages[seen_at]
+            first = messages[turn["message_index"]]["extra"]["actions"][0]["tool_call_id"]
+            assert message["role"] == "tool" and message["tool_call_id"] == first
+            assert turn["returncode"] == message["extra"]["returncode"]
+            assert turn["failed"] == (message["extra"]["returncode"] != 0)
+            n_timed_out += turn["fail_reason"] == "timed_out"
+    assert n_timed_out > 0
+
+
 def test_a_second_run_derives_what_changed_and_nothing_else(tmp_path: Path) -> None:
     raw = tree(tmp_path, {"sample_id": "x", "previous_king_turns": [scored(bash("ls"))]})
     landing = tmp_path / "landing"

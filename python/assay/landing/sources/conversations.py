@@ -1,29 +1,35 @@
 """Conversations as data sets write them: one record, many dialects. Contract: sn97, section c, reader tolerance."""
 
-import contextlib
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.landing.faults import RefusedError
-from assay.landing.fields import others
+from assay.landing.fields import boolean, others, text_or_number
 from assay.landing.json_text import TextCounts, dump, parse, type_name
 from assay.landing.rows import Rows
 
 _LIST_KEYS = ("messages", "turns", "conversation", "trajectory")
 _ROLE_KEYS = ("role", "speaker", "from")
-_CONTENT_KEYS = ("content", "text", "value", "message")
+_CONTENT_KEYS = ("content", "text", "value", "message", "system_prompt")
 _ROLES = {
     "system": "system",
+    "developer": "system",
     "user": "user",
     "human": "user",
     "prompter": "user",
     "assistant": "assistant",
+    "ai": "assistant",
     "gpt": "assistant",
     "bot": "assistant",
     "model": "assistant",
+    "function_call": "assistant",
 }
+_EXIT_ROLE = "exit"
+"""A harness's own note after the last turn: how it ended, and what was submitted."""
 _ID_KEYS = ("id", "trajectory_id", "traj_id")
 _FIELDS = ("instance_id", "model", "repo", "language", "family", "first_edit", "resolved", "verified")
+_RETURNCODE_KEYS = ("returncode", "return_code", "exit_code")
 _KNOWN = frozenset(_LIST_KEYS + _ID_KEYS + _FIELDS)
 _SHELL_TOOLS = frozenset({"bash", "shell", "sh", "terminal", "execute_bash", "run_command", "run_bash", "exec"})
 
@@ -31,22 +37,66 @@ READ_COLUMNS = tuple(_KNOWN)
 """The columns worth reading from a parquet file; others are ignored, as the contract says."""
 
 
+@dataclass(frozen=True)
+class ToolCall:
+    """A structured call as it was published: its id and its tool's name if it has them, its arguments as JSON text.
+
+    Arguments that were published as text are that text, whether it is JSON or not.
+    """
+
+    id: str | None
+    name: str | None
+    arguments: str | None
+
+    def command(self) -> str | None:
+        """The shell command that the call runs; None for a call of another tool."""
+        if self.name not in _SHELL_TOOLS:
+            return None
+        arguments = _parsed(self.arguments)
+        command = arguments.get("command", arguments.get("cmd")) if type(arguments) is dict else None
+        return command if type(command) is str else None
+
+    def rendered(self) -> str:
+        """The fenced block that stands for the call in a text: its command, else its name and arguments."""
+        command = self.command()
+        if command is not None:
+            return f"```bash\n{command}\n```"
+        return f"```json\n{dump({'name': self.name, 'arguments': _parsed(self.arguments)})}\n```"
+
+
 def conversation(record: dict[str, Any], tables: tuple[str, str], rows: Rows) -> None:
-    """Emit one trajectory row and one row a message with content; `message_index` counts published messages."""
+    """Emit one trajectory row and one row a message that says something; `message_index` counts published messages.
+
+    A message says something with a text, a call, a return code, or the id of the call it answers without any output.
+    Messages that say nothing, and a harness's note of its end, are counted as skipped.
+    """
     key, messages, rest = _message_list(record, rows.counts)
     emitted = 0
     for index, message in enumerate(messages):
+        place = f"{key}[{index}]"
         if type(message) is not dict:
-            raise RefusedError("wrong_type", f"{key}[{index}]: expected object, found {type_name(message)}")
-        content = _content(message, f"{key}[{index}]", rows.counts)
-        if content:
-            rows.emit(tables[1], index, _role(message, f"{key}[{index}]"), content)
+            raise RefusedError("wrong_type", f"{place}: expected object, found {type_name(message)}")
+        calls = list(_tool_calls(message, place, rows.counts))
+        content = _content(message, calls, place)
+        answers, returncode = text_or_number(message.get("tool_call_id")), _returncode(message)
+        if not content and answers is None and returncode is None:
+            rows.skip("empty_message")
+        elif (role := _role(message, place)) == _EXIT_ROLE:
+            rows.skip("exit_message")
+        else:
+            published = [asdict(call) for call in calls] or None
+            rows.emit(tables[1], index, role, content, published, answers, returncode)
             emitted += 1
+    if not emitted:
+        raise RefusedError("nothing_read", f"none of the {len(messages)} messages under {key} has text or a call")
     id_key = next((name for name in _ID_KEYS if record.get(name) is not None), _ID_KEYS[0])
     # A second list or a second id is not read, but not lost either; a list's wrapper keeps what stood beside it.
     known = {name for name in (*_LIST_KEYS, *_ID_KEYS) if record.get(name) is None} | {key, id_key}
     other = others(record, known.union(_FIELDS), [(key, rest, frozenset())])
-    rows.emit(tables[0], record.get(id_key), *map(record.get, _FIELDS), emitted, other)
+    fields = {name: record.get(name) for name in _FIELDS}
+    fields["instance_id"] = text_or_number(fields["instance_id"])
+    fields |= {name: boolean(fields[name]) for name in ("resolved", "verified")}
+    rows.emit(tables[0], text_or_number(record.get(id_key)), *fields.values(), emitted, other)
 
 
 def _message_list(record: dict[str, Any], counts: TextCounts) -> tuple[str, list[Any], dict[str, Any]]:
@@ -74,17 +124,18 @@ def _role(message: dict[str, Any], place: str) -> str:
         raise RefusedError("missing_field", f"{place}.role")
     if type(value) is not str:
         raise RefusedError("wrong_type", f"{place}.role: expected text, found {type_name(value)}")
-    return _ROLES.get(value.lower(), "user")
+    name = value.lower()
+    return name if name == _EXIT_ROLE else _ROLES.get(name, "user")
 
 
-def _content(message: dict[str, Any], place: str, counts: TextCounts) -> str:
-    value = next((message[key] for key in _CONTENT_KEYS if message.get(key) is not None), "")
+def _content(message: dict[str, Any], calls: list[ToolCall], place: str) -> str:
+    """The message's text, and its calls after it as fenced blocks."""
+    value = next((message[key] for key in _CONTENT_KEYS if message.get(key) not in (None, "")), "")
     if type(value) is list:
         value = "\n".join(_parts(value, place))
     if type(value) is not str:
         raise RefusedError("wrong_type", f"{place}.content: expected text, found {type_name(value)}")
-    calls = list(_tool_calls(message.get("tool_calls") or (), place, counts))
-    return "\n\n".join([value, *calls] if value else calls)
+    return "\n\n".join([*([value] if value else ()), *(call.rendered() for call in calls)])
 
 
 def _parts(parts: list[Any], place: str) -> Iterator[str]:
@@ -95,23 +146,42 @@ def _parts(parts: list[Any], place: str) -> Iterator[str]:
         yield text
 
 
-def _tool_calls(calls: Any, place: str, counts: TextCounts) -> Iterator[str]:
-    """Shell calls become the fenced command they stand for, other calls a fenced JSON object."""
+def _tool_calls(message: dict[str, Any], place: str, counts: TextCounts) -> Iterator[ToolCall]:
+    """The structured calls of a message; without any, the one call of the older form `function_call`."""
+    calls = message.get("tool_calls") or ()
+    if type(calls) is str:
+        calls = parse(calls.encode("utf-8"), counts) or ()
     if type(calls) not in (list, tuple):
         raise RefusedError("wrong_type", f"{place}.tool_calls: expected array, found {type_name(calls)}")
+    older = message.get("function_call")
+    if older is not None and not calls:
+        if type(older) is not dict:
+            raise RefusedError("wrong_type", f"{place}.function_call: expected object, found {type_name(older)}")
+        calls = (older,)
     for call in calls:
         function = call.get("function", call) if type(call) is dict else None
         if type(function) is not dict:
             raise RefusedError("wrong_type", f"{place}.tool_calls: expected objects")
-        arguments = function.get("arguments")
-        if type(arguments) is str:
-            # Arguments that are no sound JSON stay the text they are.
-            with contextlib.suppress(RefusedError):
-                arguments = parse(arguments.encode("utf-8"), counts)
-        name, command = function.get("name"), None
-        if type(name) is str and name in _SHELL_TOOLS and type(arguments) is dict:
-            command = arguments.get("command", arguments.get("cmd"))
-        if type(command) is str:
-            yield f"```bash\n{command}\n```"
-        else:
-            yield f"```json\n{dump({'name': name, 'arguments': arguments})}\n```"
+        yield ToolCall(*map(_text, (call.get("id"), function.get("name"), function.get("arguments"))))
+
+
+def _text(value: Any) -> str | None:
+    return value if type(value) is str else dump(value)
+
+
+def _parsed(text: str | None) -> Any:
+    """The value of a JSON text; text that is not sound JSON stays the text it is."""
+    try:
+        return None if text is None else parse(text.encode("utf-8"), TextCounts())
+    except RefusedError:
+        return text
+
+
+def _returncode(message: dict[str, Any]) -> int | None:
+    """The return code that the harness noted with an observation: in the message, or in what stands beside it."""
+    extra = message.get("extra")
+    for notes in (message, extra if type(extra) is dict else {}):
+        for key in _RETURNCODE_KEYS:
+            if type(notes.get(key)) is int:
+                return int(notes[key])
+    return None
