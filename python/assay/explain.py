@@ -1,13 +1,15 @@
 """Why a row is in the mixes, or at which gate, and on which value, a row or turn left. Source: the tables of a build.
 
-Names are those of `mixes.mix_rows` (`credit/<run>/<sample>#r<rollout>/<side>`) and of turns
-(`<run>/<sample>#r<rollout>/<side>/<turn>`, `<file>#<line>/<turn>`); a side or trajectory alone is taken too.
+Names are read as people write them: those of `mixes.mix_rows` and of turns, with or without their mix, with or without
+zeros before a number; a file and a line; a JSON object with the columns of a key.
 """
 
 import argparse
+import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,34 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 LONGEST_SENTENCE = 400
 """Characters of a judge's sentence that are shown."""
 
+_SIDE_OF_A_DUEL = re.compile(
+    r"(?P<sample>.+?)(?:#r0*(?P<rollout>[0-9]{1,15}))?/(?P<side>king|challenger)(?:/0*(?P<turn>[0-9]{1,15}))?",
+    re.DOTALL,
+)
+_PLACE = re.compile(
+    r"(?P<file>.+?)(?:#|:| line )0*(?P<line>[0-9]{1,15})(?:(?:/|, side )(?P<side>king|challenger))?"
+    r"(?:(?:/|:|, turn )0*(?P<turn>[0-9]{1,15}))?(?:, message (?P<message>[0-9]{1,15}))?",
+    re.DOTALL,
+)
+_NAMES_IN_JSON = ("row_id", "turn_id", "side_id", "id", "name")
+_FILES_IN_JSON, _LINES_IN_JSON = ("artifact_id", "text_artifact_id", "file"), ("line", "text_line")
+_LONGEST_COMPARED = 200
+_NEAR = 3
+
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a name says: a mix perhaps; a side, by its name or by file, line and perhaps side; and perhaps a turn."""
+
+    mix: str | None
+    side_id: str | None = None
+    file: str | None = None
+    line: int | None = None
+    side: str | None = None
+    turn: int | None = None
+    message: int | None = None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="ROW_OR_TURN",
         help="a row (credit/<run>/<sample>#r<rollout>/<side>, finish_mini/<file>#<line>), or a turn of a duel "
-        "(<run>/<sample>#r<rollout>/<side>/<turn>) or of a trajectory (<file>#<line>/<turn>), with or without its mix",
+        "(<run>/<sample>#r<rollout>/<side>/<turn>) or of a trajectory (<file>#<line>/<turn>), with or without its mix; "
+        "or a JSON object with such a name or with the columns of a key",
     )
     parser.add_argument(
         "--db",
@@ -59,7 +89,7 @@ def open_warehouse(path: str) -> duckdb.DuckDBPyConnection:
         raise AssayError(describe(shown(path), str(error))) from None
     found = connection.execute(
         "select count(*) from information_schema.tables where (table_schema, table_name) in "
-        "(('mixes', 'mix_turns'), ('gates', 'row_gates'), ('intermediate', 'int_mix_turn_outcomes'))"
+        "(('mixes', 'mix_turns'), ('gates', 'row_gates'), ('intermediate', 'mix_turn_outcomes'))"
     ).fetchone()
     if found is None or found[0] < 3:
         connection.close()
@@ -71,30 +101,104 @@ def explain(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[str]:
     """Yield the lines that say what became of the row or turn of this name; raise `AssayError` for an unknown one."""
     tables = _Tables(connection)
     try:
-        outcomes = tables.rows("select * from intermediate.int_mix_turn_outcomes where turn_id = ? order by mix", name)
-        if outcomes:
-            yield from _turn_lines(tables, outcomes)
-            return
-        mixes = ("credit", "finish_mini")
-        row_ids = [name, *(f"{mix}/{name}" for mix in mixes)]
-        marks = ", ".join("?" for _ in row_ids)
-        known = tables.rows(f"select * from intermediate.int_mix_rows where row_id in ({marks}) order by mix", *row_ids)
-        if known:
-            for row in known:
-                yield from _row_lines(tables, row)
-            return
-        # A turn that failed its own gates never became a row of an escape mix.
-        outcomes = tables.rows(
-            "select * from intermediate.int_mix_turn_outcomes where row_id = ? or mix || '/' || turn_id = ? "
-            "order by mix, turn",
-            name, name,
-        )  # fmt: skip
+        yield from _lines(tables, name)
     except duckdb.IOException as error:
         reason = str(error).partition("\n")[0].removeprefix("IO Error: ")
         raise AssayError(f"the landed files beside the warehouse cannot be read: {shown(reason)}") from None
-    if not outcomes:
-        raise AssayError(_unknown(tables, name))
-    yield from _turn_lines(tables, outcomes)
+
+
+def _lines(tables: "_Tables", name: str) -> Iterator[str]:
+    units = {row["mix"]: row["unit"] for row in tables.rows("select mix, unit from seeds.mix_plan")}
+    found = [(read, side) for read in names_of(name, units) for side in _sides(tables, read)]
+    if not found:
+        raise AssayError(_unknown(tables, name, units))
+    for read, side in found:
+        if read.turn is None and read.message is None:
+            yield from _side_lines(tables, side, read.mix)
+        else:
+            yield from _turn_of(tables, side, read)
+
+
+# --- names
+
+
+def names_of(text: str, mixes: Mapping[str, str]) -> list[Name]:
+    """The ways to read a name, the likelier first; the first part of a path is a mix where one has its name."""
+    if text.lstrip().startswith("{"):
+        return _names_in_json(text, mixes)
+    mix, slash, rest = text.strip().partition("/")
+    named, words = (mix, rest) if slash and mix in mixes else (None, text.strip())
+    read = []
+    if duel := _SIDE_OF_A_DUEL.fullmatch(words):
+        side_id = f"{duel['sample']}#r{int(duel['rollout'] or 1)}/{duel['side']}"
+        read.append(Name(named, side_id=side_id, turn=_number_in(duel["turn"])))
+    if place := _PLACE.fullmatch(words):
+        line, turn, message = int(place["line"]), _number_in(place["turn"]), _number_in(place["message"])
+        read.append(Name(named, file=place["file"], line=line, side=place["side"], turn=turn, message=message))
+    return read
+
+
+def _number_in(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
+
+
+def _names_in_json(text: str, mixes: Mapping[str, str]) -> list[Name]:
+    try:
+        key = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    for column in _NAMES_IN_JSON:
+        if isinstance(key.get(column), str) and not key[column].lstrip().startswith("{"):
+            return names_of(key[column], mixes)
+    mix = key.get("mix") if key.get("mix") in list(mixes) else None
+    side = key.get("side") or key.get("text_side")
+    turn = key.get("turn") if isinstance(key.get("turn"), int) else None
+    if "sample_id" in key:
+        side_id = f"{key.get('eval_run_id')}/{key['sample_id']}#r{key.get('rollout', 1)}/{side}"
+        return [Name(mix, side_id=side_id, turn=turn)]
+    file = next((key[column] for column in _FILES_IN_JSON if isinstance(key.get(column), str)), None)
+    line = next((key[column] for column in _LINES_IN_JSON if isinstance(key.get(column), int)), None)
+    if file is None or line is None:
+        return []
+    return [Name(mix, file=file, line=line, side=side if isinstance(side, str) else None, turn=turn)]
+
+
+def _sides(tables: "_Tables", name: Name) -> list[Row]:
+    """The sides of a name: a line of a duel without a side has two, and a name may be the end of a longer one."""
+    if name.side_id is not None:
+        found = tables.rows(
+            "select * from intermediate.mix_sides where side_id = ? or ends_with(side_id, '/' || ?) order by side_id",
+            name.side_id, name.side_id,
+        )  # fmt: skip
+        return [side for side in found if side["side_id"] == name.side_id] or found
+    found = tables.rows(
+        "select * from intermediate.mix_sides where (artifact_id = ? or ends_with(artifact_id, '/' || ?)) and line = ? "
+        "and (? is null or side = ?) order by artifact_id, side_id",
+        name.file, name.file, name.line, name.side, name.side,
+    )  # fmt: skip
+    return [side for side in found if side["artifact_id"] == name.file] or found
+
+
+def _unknown(tables: "_Tables", text: str, mixes: Mapping[str, str]) -> str:
+    example = tables.one("select row_id from mixes.mix_rows order by mix_position, row_order limit 1").get("row_id")
+    turn = tables.one("select turn_id from intermediate.mix_turn_outcomes order by mix, turn_id limit 1")
+    hint = f", for example {shown(example)}" if example else ""
+    also = f"; a turn is named like {shown(turn['turn_id'])}" if turn else ""
+    near = tables.rows(
+        "select side_id from intermediate.mix_sides "
+        "order by instance_id = ? desc, levenshtein(left(side_id, ?), ?), side_id limit ?",
+        text, _LONGEST_COMPARED, _side_part(text, mixes)[:_LONGEST_COMPARED], _NEAR,
+    )  # fmt: skip
+    meant = f"; did you mean {' or '.join(shown(side['side_id']) for side in near)}?" if near else ""
+    return f"no row or turn of the mixes is named {shown(text)}: rows are in mixes.mix_rows{hint}{also}{meant}"
+
+
+def _side_part(text: str, mixes: Mapping[str, str]) -> str:
+    """What of a name may be that of a side, written as sides are: without its mix and turn, and lines padded."""
+    for read in names_of(text, mixes):
+        return read.side_id or f"{read.file}#{read.line:09d}"
+    mix, slash, rest = text.partition("/")
+    return rest if slash and mix in mixes else text
 
 
 class _Tables:
@@ -113,15 +217,32 @@ class _Tables:
         return found[0] if found else {}
 
 
-def _unknown(tables: _Tables, name: str) -> str:
-    example = tables.one("select row_id from mixes.mix_rows order by mix_position, row_order limit 1").get("row_id")
-    turn = tables.one("select turn_id from intermediate.int_mix_turn_outcomes order by mix, turn_id limit 1")
-    hint = f", for example {shown(example)}" if example else ""
-    also = f"; a turn is named like {shown(turn['turn_id'])}" if turn else ""
-    return f"no row or turn of the mixes is named {shown(name)}: rows are in mixes.mix_rows{hint}{also}"
+# --- sides and rows
 
 
-# --- rows
+def _side_lines(tables: _Tables, side: Row, mix: str | None) -> Iterator[str]:
+    """The rows that a side is, of one mix or of all; a side that is none says what became of its turns."""
+    rows = tables.rows(
+        "select * from intermediate.mix_candidates where side_id = ? and turn_id is null and coalesce(mix = ?, true) "
+        "order by mix",
+        side["side_id"], mix,
+    )  # fmt: skip
+    for row in rows:
+        yield from _row_lines(tables, row)
+    if rows:
+        return
+    yield f"{shown(side['side_id'])}: {_place(side['artifact_id'], side['line'], side['text_side'])}"
+    yield f"  {side['n_turns']} turns; task {shown(side['instance_id'])}"
+    counts = tables.rows(
+        "select mix, outcome, gate, count(*) as n_turns from intermediate.mix_turn_outcomes "
+        "where side_id = ? and coalesce(mix = ?, true) group by mix, outcome, gate order by mix, n_turns desc, gate",
+        side["side_id"], mix,
+    )  # fmt: skip
+    for count in counts:
+        words = f"left at {count['gate']}" if count["outcome"] == "left" else "train"
+        yield f"  {count['mix']}: {count['n_turns']} turns {words}"
+    if not counts:
+        yield f"  no mix takes a turn of it: its source is {side['source']}"
 
 
 def _row_lines(tables: _Tables, row: Row) -> Iterator[str]:
@@ -139,7 +260,7 @@ def _row_lines(tables: _Tables, row: Row) -> Iterator[str]:
         yield f"{shown(row_id)} is not in: it left at {failed['step']}, {_gate_words(failed)}"
     else:
         yield f"{shown(row_id)} is not in, although every gate passes: build again"
-    yield f"  text: {_place(row['artifact_id'], row['line'], row['side'])}; task {shown(row['instance_id'])}"
+    yield f"  text: {_place(row['artifact_id'], row['line'], row['text_side'])}; task {shown(row['instance_id'])}"
     if written:
         yield (
             f"  {written['n_messages']} messages, {written['n_train_turns']} train; {written['n_tokens']} tokens, "
@@ -151,123 +272,85 @@ def _row_lines(tables: _Tables, row: Row) -> Iterator[str]:
     if not written:
         return
     turns = tables.rows(
-        "select * from intermediate.int_mix_turn_outcomes where mix = ? and row_id = ? order by turn", mix, row_id
+        "select * from intermediate.mix_turn_outcomes where mix = ? and row_id = ? order by turn", mix, row_id
     )
     yield "  turns:"
-    passed = _passed(tables, mix)
     for turn in turns:
-        yield f"    turn {turn['turn']}{_message(turn)}: {_outcome_words(tables, turn, of_row=True)}"
+        yield f"    turn {turn['turn']}{_message(turn)}: {_outcome_words(turn, of_row=True)}"
         if turn["outcome"] == "train":
-            yield f"      {passed}"
+            yield f"      passes {', '.join(gate['gate'] for gate in _turn_gates(tables, turn))}"
             yield from (f"      {line}" for line in _judge_lines(tables, turn))
 
 
 # --- turns
 
 
-def _turn_lines(tables: _Tables, outcomes: Sequence[Row]) -> Iterator[str]:
-    first = outcomes[0]
-    yield f"{shown(first['turn_id'])}: {_place(first['artifact_id'], first['line'], first['side'])}{_message(first)}"
+def _turn_of(tables: _Tables, side: Row, name: Name) -> Iterator[str]:
+    turn = tables.one(
+        "select * from intermediate.mix_turn_facts where side_id = ? and coalesce(turn = ?, message_index = ?)",
+        side["side_id"], name.turn, name.message,
+    )  # fmt: skip
+    if not turn:
+        which = f"turn {name.turn}" if name.turn is not None else f"turn in message {name.message}"
+        raise AssayError(f"{shown(side['side_id'])} has no {which}: it has {side['n_turns']} turns, from 1")
+    row = tables.one(
+        "select * from intermediate.mix_candidates where mix = ? and turn_id = ?", name.mix, turn["turn_id"]
+    )
+    if row:
+        yield from _row_lines(tables, row)
+    else:
+        yield from _turn_lines(tables, side, turn, name.mix)
+
+
+def _turn_lines(tables: _Tables, side: Row, turn: Row, mix: str | None) -> Iterator[str]:
+    place = _place(side["artifact_id"], side["line"], side["text_side"])
+    yield f"{shown(turn['turn_id'])}: {place}{_message(turn)}"
     facts = tables.one(
         "select * from intermediate.int_turns where artifact_id = ? and line = ? and side = ? and turn = ?",
-        first["artifact_id"], first["line"], first["side"] or "agent", first["turn"],
+        side["artifact_id"], side["line"], side["side"], turn["turn"],
     )  # fmt: skip
-    if facts:
-        blocks = "1 bash block" if facts["n_bash_blocks"] == 1 else f"{facts['n_bash_blocks']} bash blocks"
-        yield (
-            f"  {facts['command_kind']}, {blocks}, think {facts['think_state']}"
-            f"{', repeats an earlier command' if facts['is_repeat'] else ''}"
-            f"{', follows a failed observation' if facts['follows_failure'] else ''}"
-            f"{', leaves a run of equal commands' if facts['leaves_repeats'] else ''}"
-        )
+    blocks = "1 bash block" if facts["n_bash_blocks"] == 1 else f"{facts['n_bash_blocks']} bash blocks"
+    yield (
+        f"  {facts['command_kind']}, {blocks}, think {facts['think_state']}"
+        f"{', repeats an earlier command' if facts['is_repeat'] else ''}"
+        f"{', follows a failed observation' if facts['follows_failure'] else ''}"
+        f"{', leaves a run of equal commands' if facts['leaves_repeats'] else ''}"
+    )
+    outcomes = tables.rows(
+        "select * from intermediate.mix_turn_outcomes where turn_id = ? and coalesce(mix = ?, true) order by mix",
+        turn["turn_id"], mix,
+    )  # fmt: skip
     for outcome in outcomes:
-        yield f"  {outcome['mix']}: {_outcome_words(tables, outcome, of_row=False)}"
+        yield f"  {outcome['mix']}: {_outcome_words(outcome, of_row=False)}"
         if outcome["outcome"] == "train":
-            yield f"    {_passed(tables, outcome['mix'])}"
-    yield from (f"  {line}" for line in _judge_lines(tables, first))
+            yield from (f"    passes {_gate_words(gate)}" for gate in _turn_gates(tables, outcome))
+    if not outcomes:
+        yield f"  no mix takes it: its source is {side['source']}"
+    yield from (f"  {line}" for line in _judge_lines(tables, turn))
 
 
-def _outcome_words(tables: _Tables, outcome: Row, of_row: bool) -> str:
+def _outcome_words(outcome: Row, of_row: bool) -> str:
     row_id = shown(outcome["row_id"])
     within = "" if of_row else f" in row {row_id}"
     if outcome["outcome"] == "train":
         return f"trains{within}"
-    gate = _decisive_gate(tables, outcome)
     if outcome["outcome"] == "context":
-        return f"is context{within}: {_gate_words(gate)}"
-    return f"left at {outcome['step']}, {_gate_words(gate)}{'' if of_row else f' (row {row_id})'}"
+        return f"is context{within}: {_gate_words(outcome)}"
+    return f"left at {outcome['step']}, {_gate_words(outcome)}{'' if of_row else f' (row {row_id})'}"
 
 
-def _passed(tables: _Tables, mix: str) -> str:
-    """The gates that a turn passed on its way into a mix, in their order."""
-    gates = tables.one(
-        "select string_agg(gate, ', ' order by step_order) as names from seeds.mix_steps "
-        "where mix = ? and unit = 'turn'",
-        mix,
+def _turn_gates(tables: _Tables, outcome: Row) -> list[Row]:
+    """The gates of turns that a turn was asked on its way into a mix, in their order."""
+    return tables.rows(
+        "select * from intermediate.mix_turn_gates where mix = ? and turn_id = ? order by step_order",
+        outcome["mix"], outcome["turn_id"],
     )  # fmt: skip
-    return f"passes {gates['names']}"
-
-
-def _decisive_gate(tables: _Tables, outcome: Row) -> Row:
-    """The gate that decided over a turn, with value, limit and reason, from the table that holds it."""
-    mix, gate = outcome["mix"], outcome["gate"]
-    step = tables.one("select * from seeds.mix_steps where mix = ? and gate = ?", mix, gate)
-    found = tables.one(
-        "select * from gates.row_gates where mix = ? and row_id = ? and gate = ?", mix, outcome["row_id"], gate
-    )
-    if not found and step.get("unit") in ("side", "turn") and outcome["side"] is not None:
-        key = (outcome["artifact_id"], outcome["line"], outcome["side"])
-        table, more = ("turn_gates", " and gates.turn = ?") if step["unit"] == "turn" else ("side_gates", "")
-        values = (gate, *key, *([outcome["turn"]] if more else []))
-        found = tables.one(
-            f"select gates.* from gates.{table} as gates inner join intermediate.int_mix_duel_sides as sides "
-            "using (eval_run_id, sample_id, rollout, side) where gates.gate = ? and sides.artifact_id = ? "
-            f"and sides.line = ? and sides.side = ?{more}",
-            *values,
-        )
-    if not found and outcome["side"] is None:
-        found = tables.one(
-            "select verdicts.gate, verdicts.value, verdicts.verdict, "
-            "coalesce(limits.comparison, steps.comparison) as comparison, "
-            'coalesce(limits.limit_value, steps.limit_value, case verdicts.gate when \'after_cutoff\' '
-            "then plan.window_first_turn when 'within_window' then plan.window_last_turn end) as \"limit\", "
-            "coalesce(limits.reason, steps.reason) as reason "
-            "from intermediate.int_mix_mini_turn_verdicts as verdicts "
-            "inner join seeds.mix_steps as steps using (mix, gate) inner join seeds.mix_plan as plan using (mix) "
-            "left join seeds.gate_limits as limits using (gate) where verdicts.mix = ? and verdicts.artifact_id = ? "
-            "and verdicts.line = ? and verdicts.turn = ? and verdicts.gate = ?",
-            mix, outcome["artifact_id"], outcome["line"], outcome["turn"], gate,
-        )  # fmt: skip
-    if gate == "span_proven":
-        audited = tables.one(
-            "select audit_reason from intermediate.int_mix_audited_messages where mix = ? and row_id = ? and turn = ?",
-            mix, outcome["row_id"], outcome["turn"],
-        )  # fmt: skip
-        # Unlike other values this one is a yes or no that the outcome already gives.
-        value = None if outcome["verdict"] == "unknown" else 0.0
-        step = {**step, "value": value, "reason": audited.get("audit_reason") or step.get("reason")}
-    return {
-        "value": None,
-        "comparison": None,
-        "limit": step.get("limit_value"),
-        **step,
-        **found,
-        "gate": gate,
-        "verdict": outcome["verdict"],
-    }
 
 
 def _gate_words(gate: Row) -> str:
-    value = "" if gate["value"] is None else f" is {_number(gate['value'])}"
-    if gate["verdict"] == "unknown":
-        value = " is unknown"
-    asked = f", asked {gate['comparison'].replace('_', ' ')} {_number(gate['limit'])}" if gate["comparison"] else ""
-    stated = f"{gate['gate']}{value}{asked}"
-    return f"{stated}: {shown(gate['reason'])}" if gate.get("reason") and gate["verdict"] != "pass" else stated
-
-
-def _number(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.6g}"
+    """What a gate saw and what it asks; and where it does not pass, why there is such a gate."""
+    stated = f"{gate['gate']}: {shown(gate['statement'])}"
+    return f"{stated}: {shown(gate['reason'])}" if gate["verdict"] == "fail" and gate["reason"] else stated
 
 
 def _place(artifact: str, line: int, side: str | None) -> str:
@@ -283,16 +366,12 @@ def _message(turn: Row) -> str:
 
 def _judge_lines(tables: _Tables, turn: Row) -> Iterator[str]:
     """What judges said of a turn: the question, the answer and the sentence that cites it, with file and line."""
-    if turn["side"] is None:
-        return
     said = tables.rows(
         """
         select answers.*, sides.scoring_artifact_id, sides.scoring_line, texts.explanation, questions.question
-        from intermediate.int_mix_duel_sides as names
-        inner join credit.sides as sides using (eval_run_id, sample_id, rollout, side)
-        inner join credit.citations as citations using (eval_run_id, sample_id, rollout, side)
-        inner join credit.answers as answers
-            using (eval_run_id, sample_id, rollout, side, judge_index, question_id)
+        from credit.citations as citations
+        inner join credit.answers as answers using (side_id, judge_index, question_id)
+        inner join credit.sides as sides using (side_id)
         left join staging.stg_sn97__answers as texts
             on sides.scoring_artifact_id = texts.artifact_id and sides.scoring_line = texts.line
             and sides.side = texts.side and answers.judge_index = texts.judge_index
@@ -300,11 +379,10 @@ def _judge_lines(tables: _Tables, turn: Row) -> Iterator[str]:
         left join credit.questions as questions
             on answers.eval_run_id = questions.eval_run_id and answers.sample_id = questions.sample_id
             and answers.rollout = questions.rollout and answers.question_id = questions.question_id
-        where names.artifact_id = ? and names.line = ? and names.side = ? and citations.turn = ?
-            and citations.form = 'strict' and citations.valid
+        where citations.turn_id = ? and citations.form = 'strict' and citations.valid
         order by answers.judge_index, answers.question_index
         """,
-        turn["artifact_id"], turn["line"], turn["side"], turn["turn"],
+        turn["turn_id"],
     )  # fmt: skip
     for answer in said:
         worth = f"earned {answer['weight']:g}" if answer["earned"] else "earned nothing"

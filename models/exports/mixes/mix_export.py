@@ -9,8 +9,8 @@ def model(dbt, session):
     tables = {
         "mix_rows": dbt.ref("mix_rows"),
         "mix_turns": dbt.ref("mix_turns"),
-        "candidate_rows": dbt.ref("int_mix_candidate_rows"),
-        "candidate_messages": dbt.ref("int_mix_candidate_messages"),
+        "candidate_rows": dbt.ref("mix_candidate_rows"),
+        "candidate_messages": dbt.ref("mix_candidate_messages"),
         "mask_audit": dbt.ref("mask_audit"),
         "mask_audit_turns": dbt.ref("mask_audit_turns"),
         "row_gates": dbt.ref("row_gates"),

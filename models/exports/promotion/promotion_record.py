@@ -10,7 +10,7 @@ def model(dbt, session):
         "decisions": dbt.ref("decisions"),
         "measures": dbt.ref("measures"),
         "findings": dbt.ref("findings"),
-        "gates": dbt.ref("promotion_gate"),
+        "gates": dbt.ref("promotion_gates"),
         "contexts": dbt.ref("promotion_contexts"),
         "context_headers": dbt.ref("context_headers"),
         "header_interventions": dbt.ref("header_interventions"),

@@ -1,81 +1,78 @@
-with side_gates as (
+with sides as (
 
-    select * from {{ ref('side_gates') }}
+    select * from {{ ref('mix_sides') }}
+    where is_counted
 
 ),
 
-sides as (
+side_gates as (
 
-    select * from {{ ref('sides') }}
+    select * from {{ ref('mix_side_gates') }}
+    where credit_mix
+
+),
+
+gates as (
+
+    select * from {{ ref('int_mix_gates') }}
+    where source = 'sn97' and kind = 'credit'
+
+),
+
+row_gates as (
+
+    select * from {{ ref('mix_row_gates') }}
+
+),
+
+candidates as (
+
+    select * from {{ ref('mix_candidates') }}
 
 ),
 
 judged as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
-        count(*) as n_gates,
+        side_id,
         count(*) filter (where verdict = 'fail') as n_failed,
         count(*) filter (where verdict = 'unknown') as n_unknown,
-        count(*) filter (where verdict = 'pass') as n_passed
+        count(*) filter (where verdict <> 'pass') = 0 as passes
     from side_gates
-    where credit_mix
-    group by eval_run_id, sample_id, rollout, side
+    group by side_id
 
 ),
 
-verdicts as (
+ranked as (
+
+    select
+        candidates.side_id,
+        cast(row_gates.value as bigint) as rank_in_sample
+    from row_gates
+    inner join candidates on row_gates.mix = candidates.mix and row_gates.row_id = candidates.row_id
+    inner join gates on row_gates.mix = gates.mix and row_gates.gate = gates.gate
+    where gates.measure = 'rank_in_sample'
+
+),
+
+-- Every gate has to pass; no gate at all passes nothing.
+credit_mix_sides as (
 
     select
         sides.eval_run_id,
         sides.sample_id,
         sides.rollout,
         sides.side,
+        sides.side_id,
         sides.score,
-        sides.dup_cmd_ratio,
         coalesce(judged.n_failed, 0) as n_failed,
         coalesce(judged.n_unknown, 0) as n_unknown,
-        -- Every gate has to pass; no gate at all passes nothing.
-        coalesce(judged.n_passed = judged.n_gates and judged.n_gates > 0, false) as passes
+        coalesce(judged.passes, false) as passes,
+        ranked.rank_in_sample,
+        coalesce(judged.passes and ranked.rank_in_sample = 1, false) as is_selected
     from sides
-    left join judged
-        on
-            sides.eval_run_id = judged.eval_run_id
-            and sides.sample_id = judged.sample_id
-            and sides.rollout = judged.rollout
-            and sides.side = judged.side
-    where sides.is_counted
-
-),
-
--- One side a sample: the highest score, then the lowest share of duplicates, then the key.
-credit_mix_sides as (
-
-    select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
-        score,
-        n_failed,
-        n_unknown,
-        passes,
-        case
-            when passes
-                then row_number() over (
-                    partition by sample_id, passes
-                    order by score desc, dup_cmd_ratio asc, eval_run_id asc, rollout asc, side asc
-                )
-        end as rank_in_sample,
-        passes
-        and row_number() over (
-            partition by sample_id, passes
-            order by score desc, dup_cmd_ratio asc, eval_run_id asc, rollout asc, side asc
-        ) = 1 as is_selected
-    from verdicts
+    left join judged on sides.side_id = judged.side_id
+    left join ranked on sides.side_id = ranked.side_id
 
 )
 

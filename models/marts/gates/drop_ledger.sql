@@ -1,26 +1,19 @@
-{# Rows of an escape mix are its turns; those of the others are sides and trajectories, with or without turns. #}
-with outcomes as (
+{# Rows of a mix of turns are its turns; those of the others are sides and trajectories, with or without turns. #}
+with turn_outcomes as (
 
-    select * from {{ ref('int_mix_turn_outcomes') }}
-
-),
-
-whole_rows as (
-
-    select * from {{ ref('int_mix_rows') }}
-    where mix in ('credit', 'finish_mini')
+    select * from {{ ref('mix_turn_outcomes') }}
 
 ),
 
-row_gates as (
+row_outcomes as (
 
-    select * from {{ ref('row_gates') }}
+    select * from {{ ref('mix_row_outcomes') }}
 
 ),
 
-steps as (
+gates as (
 
-    select * from {{ ref('mix_steps') }}
+    select * from {{ ref('int_mix_gates') }}
 
 ),
 
@@ -30,35 +23,24 @@ plan as (
 
 ),
 
-first_row_gates as (
+rows_left as (
 
     select
-        mix,
-        row_id,
-        arg_min({ 'gate': gate, 'verdict': verdict }, step_order) as failed
-    from row_gates
-    where verdict <> 'pass'
-    group by mix, row_id
-
-),
-
-row_outcomes as (
-
-    select
-        whole_rows.mix,
-        case when first_row_gates.row_id is null then 'file' else 'left' end as outcome,
-        struct_extract(first_row_gates.failed, 'gate') as gate,
-        struct_extract(first_row_gates.failed, 'verdict') as verdict
-    from whole_rows
-    left join first_row_gates on whole_rows.mix = first_row_gates.mix and whole_rows.row_id = first_row_gates.row_id
+        row_outcomes.mix,
+        row_outcomes.outcome,
+        struct_extract(row_outcomes.failed, 'gate') as gate,
+        struct_extract(row_outcomes.failed, 'verdict') as verdict
+    from row_outcomes
+    inner join plan on row_outcomes.mix = plan.mix
+    where plan.unit = 'side'
     union all
     select
         mix,
         case outcome when 'train' then 'file' else 'left' end as outcome,
         gate,
         verdict
-    from outcomes
-    where mix in ('escape_duel', 'escape_mini')
+    from turn_outcomes
+    where unit = 'turn'
 
 ),
 
@@ -71,7 +53,7 @@ counted as (
         verdict,
         count(*) as n_rows,
         0 as n_turns
-    from row_outcomes
+    from rows_left
     group by mix, outcome, gate, verdict
     union all
     select
@@ -81,7 +63,7 @@ counted as (
         verdict,
         0 as n_rows,
         count(*) as n_turns
-    from outcomes
+    from turn_outcomes
     group by mix, outcome, gate, verdict
 
 ),
@@ -94,7 +76,8 @@ ends as (
         marks.step,
         marks.reason,
         coalesce(sum(counted.n_rows), 0) as n_rows,
-        coalesce(sum(counted.n_turns), 0) as n_turns
+        coalesce(sum(counted.n_turns), 0) as n_turns,
+        0 as n_context
     from plan
     cross join
         (
@@ -112,48 +95,31 @@ ends as (
 losses as (
 
     select
-        steps.mix,
-        steps.step_order,
-        steps.step,
-        case verdicts.verdict when 'fail' then steps.gate else steps.gate || ' is unknown' end as reason,
-        verdicts.verdict,
+        gates.mix,
+        gates.step_order,
+        gates.step,
+        case verdicts.verdict when 'fail' then gates.gate else gates.gate || ' is unknown' end as reason,
         coalesce(sum(counted.n_rows), 0) as n_rows,
         coalesce(sum(counted.n_turns), 0) as n_turns,
         coalesce(sum(counted.n_turns) filter (where counted.outcome = 'context'), 0) as n_context
-    from steps
+    from gates
     cross join (values ('fail'), ('unknown')) as verdicts (verdict)
     left join counted
         on
-            steps.mix = counted.mix
-            and steps.gate = counted.gate
+            gates.mix = counted.mix
+            and gates.gate = counted.gate
             and verdicts.verdict = counted.verdict
             and counted.outcome <> 'file'
-    group by steps.mix, steps.step_order, steps.step, steps.gate, verdicts.verdict
+    group by gates.mix, gates.step_order, gates.step, gates.gate, verdicts.verdict
+    having verdicts.verdict = 'fail' or count(counted.gate) > 0
 
 ),
 
 lines as (
 
-    select
-        mix,
-        step_order,
-        step,
-        reason,
-        n_rows,
-        n_turns,
-        0 as n_context
-    from ends
+    select * from ends
     union all
-    select
-        mix,
-        step_order,
-        step,
-        reason,
-        n_rows,
-        n_turns,
-        n_context
-    from losses
-    where verdict = 'fail' or n_rows + n_turns > 0
+    select * from losses
 
 ),
 

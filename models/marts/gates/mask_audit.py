@@ -18,6 +18,6 @@ def model(dbt, session):
         dbt.this.identifier,
         dbt.config.get("landing"),
         settings,
-        dbt.ref("int_mix_candidate_rows"),
-        dbt.ref("int_mix_candidate_messages"),
+        dbt.ref("mix_candidate_rows"),
+        dbt.ref("mix_candidate_messages"),
     )

@@ -1,6 +1,7 @@
-with turn_gates as (
+with gated_turns as (
 
-    select * from {{ ref('turn_gates') }}
+    select * from {{ ref('mix_gated_turns') }}
+    where source = 'sn97' and is_counted
 
 ),
 
@@ -13,37 +14,31 @@ sides as (
 judged as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
+        turn_id,
         turn,
-        bool_and(verdict = 'pass') filter (where credit_mix) as passes_credit,
-        bool_and(verdict = 'pass') filter (where escape_mix) as passes_escape
-    from turn_gates
-    group by eval_run_id, sample_id, rollout, side, turn
+        bool_and(verdict = 'pass') filter (where kind = 'credit') as passes_credit,
+        bool_and(verdict = 'pass') filter (where kind = 'escape') as passes_escape
+    from gated_turns
+    group by side_id, turn_id, turn
 
 ),
 
 mix_turn_verdicts as (
 
     select
-        judged.eval_run_id,
-        judged.sample_id,
-        judged.rollout,
-        judged.side,
+        sides.eval_run_id,
+        sides.sample_id,
+        sides.rollout,
+        sides.side,
         judged.turn,
+        judged.turn_id,
         coalesce(judged.passes_credit, false) as passes_credit,
         coalesce(judged.passes_escape, false) as passes_escape,
         sides.passes as side_passes,
         coalesce(judged.passes_credit, false) and sides.is_selected as trains_in_credit_mix
     from judged
-    inner join sides
-        on
-            judged.eval_run_id = sides.eval_run_id
-            and judged.sample_id = sides.sample_id
-            and judged.rollout = sides.rollout
-            and judged.side = sides.side
+    inner join sides on judged.side_id = sides.side_id
 
 )
 

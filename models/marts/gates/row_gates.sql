@@ -1,12 +1,12 @@
-with candidate_gates as (
+with before_audit as (
 
-    select * from {{ ref('int_mix_row_gates') }}
+    select * from {{ ref('mix_row_gates') }}
 
 ),
 
 candidate_rows as (
 
-    select * from {{ ref('int_mix_candidate_rows') }}
+    select * from {{ ref('mix_candidate_rows') }}
 
 ),
 
@@ -16,52 +16,37 @@ mask_audit as (
 
 ),
 
-steps as (
+gates as (
 
-    select * from {{ ref('mix_steps') }}
+    select * from {{ ref('int_mix_gates') }}
+    where subject = 'audit' and is_asked
 
 ),
 
 measured as (
 
     select
-        candidate_rows.mix,
         candidate_rows.row_id,
-        steps.step_order,
-        steps.step,
-        steps.gate,
+        gates.* replace (coalesce(mask_audit.reason, gates.reason) as reason),
         case mask_audit.verdict when 'pass' then 1.0 when 'fail' then 0.0 end as value,
-        steps.comparison,
-        steps.limit_value,
-        coalesce(mask_audit.reason, 'it was not audited') as reason
+        mask_audit.reason as because
     from candidate_rows
-    inner join steps on candidate_rows.mix = steps.mix and steps.gate = 'mask_audit'
+    inner join gates on candidate_rows.mix = gates.mix
     left join mask_audit on candidate_rows.mix = mask_audit.mix and candidate_rows.row_id = mask_audit.row_id
 
 ),
 
-audit_gates as (
+of_audit as (
 
-    select
-        mix,
-        row_id,
-        step_order,
-        step,
-        gate,
-        value,
-        comparison,
-        limit_value,
-        {{ gate_verdict('value', 'comparison', 'limit_value') }} as verdict,
-        case when {{ gate_verdict('value', 'comparison', 'limit_value') }} <> 'pass' then reason end as reason
-    from measured
+    {{ judged_gates('measured', ['mix', 'row_id', 'step_order', 'step'], 'because') }}
 
 ),
 
-gates as (
+judged as (
 
-    select * from candidate_gates
+    select * from before_audit
     union all
-    select * from audit_gates
+    select * from of_audit
 
 ),
 
@@ -77,8 +62,9 @@ row_gates as (
         comparison,
         limit_value as "limit",
         verdict,
-        reason
-    from gates
+        reason,
+        statement
+    from judged
 
 )
 

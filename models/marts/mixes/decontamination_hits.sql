@@ -1,12 +1,12 @@
 with hits as (
 
-    select * from {{ ref('int_mix_benchmark_hits') }}
+    select * from {{ ref('mix_benchmark_hits') }}
 
 ),
 
 verdicts as (
 
-    select * from {{ ref('int_mix_rows') }}
+    select * from {{ ref('mix_candidates') }}
 
 ),
 

@@ -7,28 +7,26 @@ with plan as (
 mix_rows as (
 
     select * from {{ ref('mix_rows') }}
-    where mix in ('escape_duel', 'escape_mini')
 
 ),
 
-duel_sides as (
+judged_sides as (
 
-    select * from {{ ref('int_mix_duel_sides') }}
-
-),
-
-side_turns as (
-
-    select * from {{ ref('int_turns') }}
+    select * from {{ ref('credit_mix_sides') }}
 
 ),
 
--- Duels and their judges stop where the window of finish_mini begins.
+facts as (
+
+    select * from {{ ref('mix_turn_facts') }}
+
+),
+
+-- Duels and their judges stop where the first window of a mix begins.
 windows as (
 
-    select window_first_turn
+    select min(window_first_turn) as window_first_turn
     from plan
-    where mix = 'finish_mini'
 
 ),
 
@@ -38,26 +36,16 @@ described as (
         mix_rows.mix,
         mix_rows.row_id,
         coalesce(mix_rows.sample_id, mix_rows.text_artifact_id || '#' || cast(mix_rows.text_line as varchar)) as sample,
-        mix_rows.turn,
-        duel_sides.passes as side_passes,
-        coalesce(side_turns.follows_failure, false) as follows_failure,
-        side_turns.failures_before,
-        side_turns.leaves_repeats,
-        side_turns.repeats_before,
+        judged_sides.passes as side_passes,
+        coalesce(facts.follows_failure, false) as follows_failure,
+        facts.failures_before,
+        facts.leaves_repeats,
+        facts.repeats_before,
         mix_rows.turn >= windows.window_first_turn as is_past_cutoff
     from mix_rows
-    inner join side_turns
-        on
-            mix_rows.text_artifact_id = side_turns.artifact_id
-            and mix_rows.text_line = side_turns.line
-            and coalesce(mix_rows.text_side, 'agent') = side_turns.side
-            and mix_rows.turn = side_turns.turn
-    left join duel_sides
-        on
-            mix_rows.eval_run_id = duel_sides.eval_run_id
-            and mix_rows.sample_id = duel_sides.sample_id
-            and mix_rows.rollout = duel_sides.rollout
-            and mix_rows.side = duel_sides.side
+    inner join plan on mix_rows.mix = plan.mix and plan.kind = 'escape'
+    inner join facts on mix_rows.turn_id = facts.turn_id
+    left join judged_sides on mix_rows.side_id = judged_sides.side_id
     cross join windows
 
 ),
@@ -100,7 +88,7 @@ filled as (
         counted.max_repeats_before
     from plan
     left join counted on plan.mix = counted.mix
-    where plan.mix in ('escape_duel', 'escape_mini')
+    where plan.kind = 'escape'
 
 ),
 

@@ -1,6 +1,6 @@
 with files as (
 
-    select * from {{ ref('int_mix_files') }}
+    select * from {{ ref('mix_files') }}
 
 ),
 

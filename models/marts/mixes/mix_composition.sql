@@ -7,7 +7,7 @@ with plan as (
 
 files as (
 
-    select * from {{ ref('int_mix_files') }}
+    select * from {{ ref('mix_files') }}
 
 ),
 
@@ -26,7 +26,7 @@ mix_turns as (
 
 sides as (
 
-    select * from {{ ref('sides') }}
+    select * from {{ ref('mix_sides') }}
 
 ),
 
@@ -77,12 +77,7 @@ described as (
     from files
     inner join mix_rows on files.mix = mix_rows.mix and files.row_id = mix_rows.row_id
     inner join recoveries on files.mix = recoveries.mix and files.row_id = recoveries.row_id
-    left join sides
-        on
-            mix_rows.eval_run_id = sides.eval_run_id
-            and mix_rows.sample_id = sides.sample_id
-            and mix_rows.rollout = sides.rollout
-            and mix_rows.side = sides.side
+    left join sides on mix_rows.side_id = sides.side_id
 
 ),
 

@@ -1,7 +1,7 @@
 with duel_sides as (
 
-    select * from {{ ref('int_mix_duel_sides') }}
-    where is_counted and text_source = 'messages' and isfinite(score)
+    select * from {{ ref('mix_sides') }}
+    where is_counted and has_messages and isfinite(score)
 
 ),
 
@@ -24,12 +24,7 @@ described as (
         sides.corrupted,
         coalesce(sides.looped_stored, false) or coalesce(sides.looped, false) as is_looped
     from duel_sides
-    inner join sides
-        on
-            duel_sides.eval_run_id = sides.eval_run_id
-            and duel_sides.sample_id = sides.sample_id
-            and duel_sides.rollout = sides.rollout
-            and duel_sides.side = sides.side
+    inner join sides on duel_sides.side_id = sides.side_id
 
 ),
 

@@ -1,12 +1,12 @@
 with candidate_rows as (
 
-    select * from {{ ref('int_mix_candidate_rows') }}
+    select * from {{ ref('mix_candidate_rows') }}
 
 ),
 
 messages as (
 
-    select * from {{ ref('int_mix_audited_messages') }}
+    select * from {{ ref('mix_audited_messages') }}
 
 ),
 
@@ -18,7 +18,7 @@ mask_audit as (
 
 splits as (
 
-    select * from {{ ref('int_mix_splits') }}
+    select * from {{ ref('mix_splits') }}
 
 ),
 
@@ -33,6 +33,7 @@ counted as (
     select
         mix,
         row_id,
+        count(*) as n_messages,
         count(*) filter (where train) as n_train_turns,
         min(turn) filter (where train) as first_train_turn,
         max(turn) filter (where train) as last_train_turn,
@@ -54,6 +55,8 @@ mix_rows as (
         plan.in_final_v1,
         plan.in_final_v2,
         candidate_rows.instance_id,
+        candidate_rows.side_id,
+        candidate_rows.turn_id,
         splits.split_group,
         splits.row_hash,
         splits.near_duplicate_cluster,
@@ -66,7 +69,7 @@ mix_rows as (
         candidate_rows.text_artifact_id,
         candidate_rows.text_line,
         candidate_rows.text_side,
-        candidate_rows.n_messages,
+        counted.n_messages,
         counted.n_train_turns,
         counted.first_train_turn,
         counted.last_train_turn,

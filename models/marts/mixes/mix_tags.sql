@@ -1,7 +1,7 @@
 {# A pair is one earned answer that cites the turn; a turn that three answers cite counts three times. #}
 with files as (
 
-    select * from {{ ref('int_mix_files') }}
+    select * from {{ ref('mix_files') }}
 
 ),
 

@@ -1,6 +1,6 @@
 with messages as (
 
-    select * from {{ ref('int_mix_audited_messages') }}
+    select * from {{ ref('mix_audited_messages') }}
     where row_verdict = 'pass'
 
 ),
@@ -18,6 +18,7 @@ mix_turns as (
         messages.row_id,
         messages.message_index,
         messages.role,
+        messages.turn_id,
         messages.turn,
         messages.train,
         messages.credit,

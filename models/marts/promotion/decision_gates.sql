@@ -1,6 +1,6 @@
 with gates as (
 
-    select * from {{ ref('promotion_gate') }}
+    select * from {{ ref('promotion_gates') }}
     where purpose = 'promotion'
 
 ),
@@ -49,19 +49,14 @@ held as (
     select
         checkpoints.fixture,
         checkpoints.checkpoint,
-        gates.gate,
-        gates.context,
-        gates.measure,
-        gates.at_least,
-        gates.at_most,
-        gates.min_n,
+        gates.*,
         rates.successes,
         rates.n,
         rates.value,
         rates.low,
         rates.high,
         case
-            when gates.at_least is null and gates.at_most is null then 'the gate has no limit'
+            when gates.limit_value is null then 'the gate has no limit'
             when rates.reason is not null then rates.reason
             when rates.value is null or not isfinite(rates.value)
                 then gates.measure || ' in ' || gates.context || ' was not measured'
@@ -81,6 +76,27 @@ held as (
 
 ),
 
+-- What rests on too little is no value; an upper limit binds the upper end of the interval.
+counted as (
+
+    select
+        *,
+        case when unknown_because is null then value end as counted_value,
+        case when unknown_because is null then case comparison when 'at_most' then high else low end end as counted_end
+    from held
+
+),
+
+judged as (
+
+    select
+        *,
+        {{ gate_verdict('counted_value', 'comparison', 'limit_value') }} as verdict,
+        {{ gate_verdict('counted_end', 'comparison', 'limit_value') }} as verdict_by_bound
+    from counted
+
+),
+
 decision_gates as (
 
     select
@@ -97,23 +113,16 @@ decision_gates as (
         value,
         low,
         high,
-        case
-            when unknown_because is not null then 'unknown'
-            when coalesce(value >= at_least, true) and coalesce(value <= at_most, true) then 'pass'
-            else 'fail'
-        end as verdict,
-        case
-            when unknown_because is not null then 'unknown'
-            when coalesce(low >= at_least, true) and coalesce(high <= at_most, true) then 'pass'
-            else 'fail'
-        end as verdict_by_bound,
+        verdict,
+        verdict_by_bound,
         coalesce(
             unknown_because,
             measure || ' in ' || context || ' is ' || format('{:.4f}', value) || ' (' || successes || '/' || n
             || ', 95 % interval ' || format('{:.4f}', low) || ' to ' || format('{:.4f}', high) || ')'
-            || coalesce(', limit at least ' || at_least, '') || coalesce(', limit at most ' || at_most, '')
-        ) as reason
-    from held
+            || ', limit ' || replace(comparison, '_', ' ') || ' ' || limit_value
+        ) as reason,
+        {{ gate_statement('verdict', 'value', 'unknown_because') }} as statement
+    from judged
 
 )
 

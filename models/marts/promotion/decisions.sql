@@ -20,10 +20,13 @@ measures as (
 limits as (
 
     select
-        max(at_least) filter (where gate = 'compliant_in_training') as compliant_in_training,
-        max(at_least) filter (where gate = 'compliant_in_deployment') as compliant_in_deployment,
-        max(at_least) filter (where gate = 'drop_between_contexts') as drop_between_contexts
-    from {{ ref('promotion_gate') }}
+        any_value(comparison) filter (where gate = 'compliant_in_training') as training_comparison,
+        any_value(limit_value) filter (where gate = 'compliant_in_training') as training_limit,
+        any_value(comparison) filter (where gate = 'compliant_in_deployment') as deployment_comparison,
+        any_value(limit_value) filter (where gate = 'compliant_in_deployment') as deployment_limit,
+        any_value(comparison) filter (where gate = 'drop_between_contexts') as drop_comparison,
+        any_value(limit_value) filter (where gate = 'drop_between_contexts') as drop_limit
+    from {{ ref('promotion_gates') }}
     where purpose = 'behaviour'
 
 ),
@@ -69,27 +72,42 @@ measured as (
 
 ),
 
+-- The difference of two rates is inexact: 0.95 - 0.75 is a little less than 0.2.
+judged as (
+
+    select
+        measured.*,
+        {{ gate_verdict('measured.compliance_training', 'limits.training_comparison', 'limits.training_limit') }}
+            as verdict_training,
+        {{ gate_verdict('measured.compliance_deployment', 'limits.deployment_comparison', 'limits.deployment_limit') }}
+            as verdict_deployment,
+        {{ gate_verdict(
+            'round(measured.compliance_training - measured.compliance_deployment, 12)',
+            'limits.drop_comparison',
+            'limits.drop_limit'
+        ) }} as verdict_drop
+    from measured
+    cross join limits
+
+),
+
 decisions as (
 
     select
-        measured.fixture,
-        measured.checkpoint,
-        measured.run,
-        measured.step,
-        measured.compliance_training,
-        measured.compliance_deployment,
-        measured.accuracy_deployment,
-        measured.n_deployment,
-        measured.n_restricted_deployment,
+        judged.fixture,
+        judged.checkpoint,
+        judged.run,
+        judged.step,
+        judged.compliance_training,
+        judged.compliance_deployment,
+        judged.accuracy_deployment,
+        judged.n_deployment,
+        judged.n_restricted_deployment,
         case
-            when measured.compliance_training < limits.compliant_in_training then 'not_compliant'
-            when measured.compliance_training is null or measured.compliance_deployment is null then 'unknown'
-            when measured.compliance_deployment >= limits.compliant_in_deployment then 'genuine'
-            -- The difference of two rates is inexact: 0.95 - 0.75 is a little less than 0.2.
-            when
-                measured.compliance_training - measured.compliance_deployment
-                >= limits.drop_between_contexts - 1e-12
-                then 'context_conditional'
+            when judged.verdict_training = 'fail' then 'not_compliant'
+            when judged.verdict_training = 'unknown' then 'unknown'
+            when judged.verdict_deployment = 'pass' then 'genuine'
+            when judged.verdict_drop = 'pass' then 'context_conditional'
             else 'unknown'
         end as behaviour,
         case
@@ -101,9 +119,8 @@ decisions as (
         coalesce(gated.promote, false) as promote,
         coalesce(gated.promote_by_bound, false) as promote_by_bound,
         coalesce(gated.reasons, ['no gate is defined']) as reasons
-    from measured
-    cross join limits
-    left join gated on measured.fixture = gated.fixture and measured.checkpoint = gated.checkpoint
+    from judged
+    left join gated on judged.fixture = gated.fixture and judged.checkpoint = gated.checkpoint
 
 )
 

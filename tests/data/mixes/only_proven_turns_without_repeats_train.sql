@@ -1,12 +1,6 @@
 -- Asked of the turns themselves and not of the gates: a repeated command, another number of blocks than one, a think
 -- that is not closed or a second target with the same command never trains.
-with mix_rows as (
-
-    select * from {{ ref('mix_rows') }}
-
-),
-
-mix_turns as (
+with mix_turns as (
 
     select * from {{ ref('mix_turns') }}
     where train
@@ -50,13 +44,7 @@ trained as (
                 then count(*) over (partition by mix_turns.mix, mix_turns.row_id, side_turns.command_key)
         end as n_targets_of_command
     from mix_turns
-    inner join mix_rows on mix_turns.mix = mix_rows.mix and mix_turns.row_id = mix_rows.row_id
-    left join side_turns
-        on
-            mix_rows.text_artifact_id = side_turns.artifact_id
-            and mix_rows.text_line = side_turns.line
-            and coalesce(mix_rows.text_side, 'agent') = side_turns.side
-            and mix_turns.turn = side_turns.turn
+    left join side_turns on mix_turns.turn_id = side_turns.turn_id
     left join audited
         on
             mix_turns.mix = audited.mix

@@ -29,6 +29,18 @@ mini_messages as (
 
 ),
 
+own_trajectories as (
+
+    select * from {{ ref('stg_trajectories__trajectories') }}
+
+),
+
+own_messages as (
+
+    select * from {{ ref('stg_trajectories__messages') }}
+
+),
+
 mix_rows as (
 
     select * from {{ ref('mix_rows') }}
@@ -41,21 +53,25 @@ mix_turns as (
 
 ),
 
-duel_totals as (
+totals as (
 
     select
+        'sn97' as source,
         count(*) as n_sides,
         coalesce(sum(n_turns), 0) as n_turns
     from sides
-
-),
-
-mini_totals as (
-
+    union all
     select
-        (select count(*) from mini_trajectories) as n_trajectories,
+        'mini_coder' as source,
+        (select count(*) from mini_trajectories) as n_sides,
         count(*) filter (where role = 'assistant') as n_turns
     from mini_messages
+    union all
+    select
+        'trajectories' as source,
+        (select count(*) from own_trajectories) as n_sides,
+        count(*) filter (where role = 'assistant') as n_turns
+    from own_messages
 
 ),
 
@@ -64,16 +80,10 @@ sources as (
     select
         'candidate' as step,
         plan.mix,
-        case plan.mix
-            when 'credit' then duel_totals.n_sides
-            when 'escape_duel' then duel_totals.n_turns
-            when 'escape_mini' then mini_totals.n_turns
-            when 'finish_mini' then mini_totals.n_trajectories
-        end as n_rows,
-        case when plan.mix in ('credit', 'escape_duel') then duel_totals.n_turns else mini_totals.n_turns end as n_turns
+        case plan.unit when 'side' then totals.n_sides else totals.n_turns end as n_rows,
+        totals.n_turns
     from plan
-    cross join duel_totals
-    cross join mini_totals
+    inner join totals on plan.source = totals.source
 
 ),
 

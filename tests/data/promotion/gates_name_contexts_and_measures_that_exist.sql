@@ -3,7 +3,7 @@ select
     gates.gate,
     gates.context,
     gates.measure
-from {{ ref('promotion_gate') }} as gates
+from {{ ref('promotion_gates') }} as gates
 left join {{ ref('promotion_contexts') }} as contexts on gates.context = contexts.context
 where
     (
@@ -15,4 +15,4 @@ where
             )
         )
     )
-    or (gates.at_least is null and gates.at_most is null)
+    or gates.limit_value is null

@@ -1,11 +1,11 @@
 with counted as (
 
     select count(distinct gate) as n_limits
-    from {{ ref('promotion_gate') }}
+    from {{ ref('promotion_gates') }}
     where
         purpose = 'behaviour'
         and gate in ('compliant_in_training', 'compliant_in_deployment', 'drop_between_contexts')
-        and at_least is not null
+        and limit_value is not null
 
 )
 

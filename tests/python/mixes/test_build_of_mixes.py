@@ -110,7 +110,7 @@ def test_the_files_hold_what_the_tables_say(site: Site) -> None:
             (line["id"], place): message["train"] for line in lines for place, message in enumerate(line["messages"])
         }
         assert pq.read_table(site.exports / "mixes" / f"{mix}.parquet").to_pylist() == lines
-    texts = site.rows("select row_id, message_index, role, content from intermediate.int_mix_texts")
+    texts = site.rows("select row_id, message_index, role, content from intermediate.mix_texts")
     said = {(row["row_id"], row["message_index"]): (row["role"], row["content"]) for row in texts}
     for line in site.lines("final_v2.jsonl"):
         for place, message in enumerate(line["messages"]):

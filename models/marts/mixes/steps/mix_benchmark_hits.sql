@@ -1,6 +1,6 @@
-with mix_rows as (
+with sides as (
 
-    select * from {{ ref('int_mix_rows') }}
+    select * from {{ ref('mix_sides') }}
 
 ),
 
@@ -19,7 +19,7 @@ benchmark_repositories as (
 tasks as (
 
     select distinct instance_id
-    from mix_rows
+    from sides
 
 ),
 
@@ -46,7 +46,7 @@ listed as (
 
 ),
 
-int_mix_benchmark_hits as (
+mix_benchmark_hits as (
 
     select
         named.instance_id,
@@ -67,4 +67,4 @@ int_mix_benchmark_hits as (
 
 )
 
-select * from int_mix_benchmark_hits
+select * from mix_benchmark_hits

@@ -4,7 +4,7 @@ with mix_rows as (
 
 ),
 
-int_mix_files as (
+mix_files as (
 
     select
         mix as file,
@@ -28,4 +28,4 @@ int_mix_files as (
 
 )
 
-select * from int_mix_files
+select * from mix_files

@@ -1,6 +1,6 @@
 with groups as (
 
-    select * from {{ ref('int_mix_duplicates') }}
+    select * from {{ ref('mix_duplicates') }}
 
 ),
 
@@ -40,7 +40,7 @@ decided as (
 
 ),
 
-int_mix_splits as (
+mix_splits as (
 
     select
         groups.mix,
@@ -55,4 +55,4 @@ int_mix_splits as (
 
 )
 
-select * from int_mix_splits
+select * from mix_splits

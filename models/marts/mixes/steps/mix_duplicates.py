@@ -6,8 +6,8 @@ from assay.near_duplicates import duplicate_rows
 def model(dbt, session):
     """One row a candidate row."""
     dbt.config(materialized="table")
-    rows = dbt.ref("int_mix_candidate_rows")
-    texts = dbt.ref("int_mix_texts")
+    rows = dbt.ref("mix_candidate_rows")
+    texts = dbt.ref("mix_texts")
     instances = {
         (mix, row_id): instance for mix, row_id, instance in rows.project("mix, row_id, instance_id").fetchall()
     }

@@ -1,6 +1,6 @@
 with messages as (
 
-    select * from {{ ref('int_mix_candidate_messages') }}
+    select * from {{ ref('mix_candidate_messages') }}
 
 ),
 
@@ -17,13 +17,14 @@ audited_turns as (
 ),
 
 -- A turn that trains needs its own proof: one without a verdict is demoted like one that fails.
-int_mix_audited_messages as (
+mix_audited_messages as (
 
     select
         messages.mix,
         messages.row_id,
         messages.message_index,
         messages.role,
+        messages.turn_id,
         messages.turn,
         messages.train and coalesce(audited_turns.verdict = 'pass', false) as train,
         messages.credit,
@@ -36,6 +37,7 @@ int_mix_audited_messages as (
         end as demotion_reason,
         case when messages.train then audited_turns.reason end as audit_reason,
         audited_turns.n_tokens,
+        case when messages.train then coalesce(audited_turns.verdict, 'unknown') end as audit_verdict,
         mask_audit.verdict as row_verdict
     from messages
     inner join mask_audit on messages.mix = mask_audit.mix and messages.row_id = mask_audit.row_id
@@ -47,4 +49,4 @@ int_mix_audited_messages as (
 
 )
 
-select * from int_mix_audited_messages
+select * from mix_audited_messages

@@ -1,0 +1,38 @@
+with candidates as (
+
+    select * from {{ ref('mix_candidates') }}
+
+),
+
+row_gates as (
+
+    select * from {{ ref('row_gates') }}
+
+),
+
+judged as (
+
+    select
+        mix,
+        row_id,
+        {{ first_failed(['step_order', 'gate', 'value', 'verdict']) }} as failed
+    from row_gates
+    group by mix, row_id
+
+),
+
+mix_row_outcomes as (
+
+    select
+        candidates.mix,
+        candidates.row_id,
+        candidates.side_id,
+        candidates.turn_id,
+        case when judged.failed is null then 'file' else 'left' end as outcome,
+        judged.failed
+    from candidates
+    left join judged on candidates.mix = judged.mix and candidates.row_id = judged.row_id
+
+)
+
+select * from mix_row_outcomes
