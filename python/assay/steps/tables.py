@@ -92,17 +92,19 @@ def is_sound(path: Path, size: int) -> bool:
 class TableFiles:
     """The files of one artifact, `folder/<table>/<stem>.parquet`: when the block ends well, all have their names.
 
-    A table without a batch has no file afterwards, whatever was there before. `sizes` are bytes by table.
+    A table without a batch gets no file, and one from before stays until `keep_only`. `sizes` are bytes by table.
     """
 
     def __init__(self, folder: Path, outputs: Outputs, stem: str) -> None:
         """Nothing is opened before there is a second batch, or the end."""
-        self._folder = folder
-        self._files = {name: _File(folder / name / f"{stem}.parquet", output) for name, output in outputs.items()}
+        self._folder, self._outputs, self._stem = folder, outputs, stem
+        self._files: dict[str, _File] = {}
         self.sizes: dict[str, int] = {}
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Append a batch to the file of a table."""
+        if table not in self._files:
+            self._files[table] = _File(self._folder / table / f"{self._stem}.parquet", self._outputs[table])
         with writing(self._folder):
             self._files[table].write(batch)
 
@@ -119,7 +121,7 @@ class TableFiles:
                 with writing(self._folder):
                     for file in self._files.values():
                         file.end()
-                    self.sizes = {name: size for name, file in self._files.items() if (size := file.put_in_place())}
+                    self.sizes = {name: file.put_in_place() for name, file in self._files.items()}
         finally:
             for file in self._files.values():
                 file.drop()
@@ -134,6 +136,7 @@ class _File:
         self._first: pa.RecordBatch | None = None
         self._file: pa.NativeFile | None = None
         self._writer: pq.ParquetWriter | None = None
+        self._is_tiny = False
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is not None:
@@ -162,17 +165,17 @@ class _File:
     def end(self) -> None:
         """Write what is held back and close the part."""
         if self._first is not None:
-            self._open(is_tiny=self._first.nbytes < _TINY_BYTES)
+            self._is_tiny = self._first.nbytes < _TINY_BYTES
+            self._open(self._is_tiny)
         if self._writer is not None and self._file is not None:
             self._writer.close()
             self._file.close()
 
-    def put_in_place(self) -> int | None:
-        """Give the file its name and return its size; None where there was nothing to write."""
-        if self._writer is None:
-            self._path.unlink(missing_ok=True)
-            return None
-        put_in_place(self._path)
+    def put_in_place(self) -> int:
+        """Give the file its name and return its size."""
+        # Of a file of a few blocks, size and marks say in the next run whether a power cut took them; to wait for the
+        # disk would be half of the work on many small artifacts.
+        put_in_place(part_of(self._path), self._path, waits=not self._is_tiny)
         return self._path.stat().st_size
 
     def drop(self) -> None:

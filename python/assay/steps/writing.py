@@ -43,11 +43,14 @@ def part_of(name: Path) -> Path:
     return name.with_name(name.name + _PART)
 
 
-def put_in_place(name: Path) -> None:
-    """Give the part of a file its name once its bytes are on the disk: a power cut leaves the old file or the new."""
-    part = part_of(name)
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
+def put_in_place(part: Path, name: Path, waits: bool = True) -> None:
+    """Give the part of a file its name once its bytes are on the disk: a power cut leaves the old file or the new.
+
+    Without `waits` it may leave half of one, which whoever reads it must then be able to tell.
+    """
+    if waits:
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
     os.replace(part, name)
 
 
@@ -61,8 +64,8 @@ def whole(*names: Path) -> Iterator[list[Path]]:
     parts = [part_of(name) for name in names]
     try:
         yield parts
-        for name in names:
-            put_in_place(name)
+        for part, name in zip(parts, names, strict=True):
+            put_in_place(part, name)
     finally:
         sweep(parts)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from assay.steps.lock import locked
-from assay.steps.tables import TableFiles, batch_of, prepare
+from assay.steps.tables import TableFiles, batch_of, keep_only, prepare
 from assay.teacher.references import key_of
 from assay.teacher.shell_syntax import Verdict, check_commands
 from assay.teacher.tables import OUTPUTS, REPAIRED
@@ -65,6 +65,7 @@ def repair_selected(
             for begin in range(0, len(rows), _ROWS_AT_A_TIME):
                 made = [_row(row, verdicts, cue or None) for row in rows[begin : begin + _ROWS_AT_A_TIME]]
                 files.write(TABLE, batch_of(REPAIRED, made))
+        keep_only(landing, outputs, {landing / TABLE / f"{STEM}.parquet"} if files.sizes else set())
 
 
 def _row(selected: Selected, verdicts: Mapping[str, Verdict], cue: str | None) -> tuple[Any, ...]:
