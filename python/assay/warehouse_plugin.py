@@ -4,16 +4,20 @@ The adapter shows DuckDB's own exception with a traceback; a `RuntimeError` rais
 The adapter calls plugins by these method names alone, so no part of dbt is imported.
 """
 
+import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
 import duckdb
+
+from assay.provenance.code import Code, code_of
 
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<process>\d+)\)")
 
 
 class Plugin:
-    """Named by `plugins:` in profiles.yml. A profile without it works too, with DuckDB's own words for a fault."""
+    """Named by `plugins:` in profiles.yml."""
 
     def __init__(self, name: str, plugin_config: dict[str, Any], credentials: Any = None) -> None:
         """Take what the adapter passes; there is nothing to configure."""
@@ -27,7 +31,12 @@ class Plugin:
             raise RuntimeError(describe(credentials.path, str(error))) from None
 
     def configure_connection(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Leave the connection as it is."""
+        """Tell SQL which code is running: `assay_code()`, for the record of the build."""
+        fields = dict.fromkeys((field.name for field in dataclasses.fields(Code)), "varchar")
+        # dbt works in the folder of the project.
+        connection.create_function(
+            "assay_code", lambda: dataclasses.asdict(code_of(Path.cwd())), [], duckdb.struct_type(fields)
+        )
 
     def configure_cursor(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Leave the cursor as it is."""

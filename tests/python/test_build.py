@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import yaml  # type: ignore[import-untyped]
 from dbt_project import RunDbt
 
 STAGING = ("--select", "+path:models/staging", "--indirect-selection", "cautious")
@@ -140,6 +141,9 @@ def test_a_model_that_fails_leaves_what_it_would_have_replaced(
             assert "landing.sn97_verdicts" in definition[0].replace('"', "")
         else:
             assert connection.sql(f"select * from {schema}.{model} order by all").fetchall() == before
+        builds = connection.sql("select state, n_built, n_failed, first_failed, vars from builds.builds")
+        (last,) = builds.order("started_at desc").limit(1).fetchall()
+        assert (*last[:4], json.loads(last[4])) == ("failed", 0, 1, model, yaml.safe_load(variables))
         left = connection.sql("select table_name from information_schema.tables where table_name like '%\\_\\_dbt\\_%'")
         assert len(left.fetchall()) <= 1  # what the failed Python model wrote is replaced by the next run
 

@@ -114,6 +114,8 @@ def test_what_a_model_makes_is_read_with_that_model(manifest: dict[str, Any]) ->
     """`landed` alone names a source, beside the model that makes it: no comment has to say a dependency."""
     models = [node for node in manifest["nodes"].values() if node["resource_type"] in ("model", "test")]
     for node in models:
+        if node["name"] == "builds":
+            continue  # hooks make what it reads, no model does
         assert not re.search(r"depends_on:|\bsource\(", node["raw_code"]), node["name"]
     assert sum(bool(node["sources"]) for node in models) > 50
 

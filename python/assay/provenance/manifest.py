@@ -9,6 +9,7 @@ VERSION = 1
 
 def manifest(
     files: Sequence[Mapping[str, Any]],
+    build: Mapping[str, str],
     versions: Mapping[str, str],
     inputs: Sequence[Mapping[str, Any]],
     rulesets: Sequence[Mapping[str, Any]],
@@ -16,8 +17,9 @@ def manifest(
 ) -> str:
     """The manifest as JSON text with a line end; the same rows give the same text.
 
-    `files` have file, bytes, sha256, n_rows, rules (JSON text) and inputs_sha256; `inputs` are sources of the raw tree
-    with their number of files, bytes and hash; `rulesets` what runs were judged by; `ruleset` the one that was set.
+    `files` have file, bytes, sha256, n_rows, rules (JSON text) and inputs_sha256; `build` the hashes of code, seeds and
+    inputs; `inputs` are sources of the raw tree with their number of files, bytes and hash; `rulesets` what runs were
+    judged by; `ruleset` the one that was set.
     """
     listed = [
         {
@@ -33,6 +35,7 @@ def manifest(
     ]
     document = {
         "manifest_version": VERSION,
+        "build": dict(build),
         "versions": dict(sorted(versions.items())),
         "inputs": list(inputs),
         "rulesets": list(rulesets),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from assay.mixes import export as mixes
 from assay.mixes.rows import SCHEMA as MIX_ROWS
 from assay.names import shown
 from assay.provenance.cards import MIXES_CARD, Rows, card_table, rendered
+from assay.provenance.code import code_of
 from assay.provenance.croissant import DataFile, croissant
 from assay.provenance.hub import Split, head
 from assay.provenance.manifest import manifest
@@ -67,7 +69,7 @@ def manifest_step(
                 part.write_text(text, encoding="utf-8", newline="\n")
         inputs = {name: file["inputs_sha256"] for file in files for name in [str(file["file"]).split("/")[0]]}
         files += [_own(root, name, inputs.get(name.split("/")[0], ""), settings) for name in texts]
-        text = manifest(files, _versions(), _inputs(tables), _rulesets(tables), settings["ruleset"])
+        text = manifest(files, _build(tables), _versions(), _inputs(tables), _rulesets(tables), settings["ruleset"])
         with whole(root / MANIFEST_FILE) as parts:
             parts[0].write_text(text, encoding="utf-8", newline="\n")
         files.append(_own(root, MANIFEST_FILE, "", settings))
@@ -208,6 +210,12 @@ def _own(root: Path, name: str, inputs: str, settings: Mapping[str, str]) -> _Fi
     size, digest = size_and_hash(root / name)
     rules = rules_json(settings)
     return {"file": name, "bytes": size, "sha256": digest, "n_rows": None, "rules": rules, "inputs_sha256": inputs}
+
+
+def _build(tables: Relations) -> dict[str, str]:
+    """What two builds of the same files have in common, as in `builds.builds`; dbt works in the project's folder."""
+    sources = [str(source) for (source,) in tables["artifacts"].project("source").distinct().fetchall()]
+    return {**asdict(code_of(Path.cwd())), "inputs_sha256": inputs_sha256(tables["artifacts"], sources)}
 
 
 def _versions() -> dict[str, str]:

@@ -152,7 +152,7 @@ def test_the_manifest_lists_every_file_in_order_whatever_order_it_is_given() -> 
         {"file": name, "bytes": 1, "sha256": "ab", "n_rows": 2, "rules": '{"b": 1}', "inputs_sha256": "cd"}
         for name in ("teacher/b", "mixes/a")
     ]
-    made = [manifest(order, {"duckdb": "2", "assay": "1"}, [], [], "") for order in (files, files[::-1])]
+    made = [manifest(order, {}, {"duckdb": "2", "assay": "1"}, [], [], "") for order in (files, files[::-1])]
     assert made[0] == made[1]
     document = json.loads(made[0])
     assert [file["file"] for file in document["files"]] == ["mixes/a", "teacher/b"]
