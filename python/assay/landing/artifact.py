@@ -2,18 +2,20 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.landing.faults import RefusedError
 from assay.landing.json_text import TextCounts, clean, decode, dump, parse_object
 from assay.landing.kinds import Facts, Kind
 from assay.landing.lines import ByteSource, Line, LineReader, read_document
+from assay.landing.looks import refuse_foreign
 from assay.landing.rows import Rows
 from assay.landing.safetensors_header import read_header
 from assay.landing.sources.conversations import READ_COLUMNS
@@ -22,6 +24,11 @@ from assay.landing.tables import ARTIFACTS
 from assay.steps.runner import Write
 
 PARQUET_BATCH_ROWS = 256
+PARQUET_BATCH_BYTES = 32 << 20
+"""Rows of a parquet file that are read together: so many, or as many as their average size allows."""
+
+MAX_REFUSED_LINES = 100_000
+"""Refused lines of one file that are listed: with so many the file is not what its name says."""
 
 LINK_OUT = "link_out_of_raw_root"
 """The status of a link that is not followed."""
@@ -132,23 +139,46 @@ def _artifact_row(
 
 
 def _json_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
-    reader = LineReader(source, max_line_bytes)
-    for line in reader:
-        rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))  # noqa: B023
-    return reader.n_lines, reader.n_blank_lines
+    def take(line: Line) -> None:
+        rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))
+
+    return _lines(LineReader(source, max_line_bytes), rows, take, is_json_lines=True)
 
 
 def _text_lines(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
-    reader = LineReader(source, max_line_bytes)
-    for line in reader:
+    def take(line: Line) -> None:
         rows.counts.nul_characters += line.data.count(b"\0") if line.fault is None else 0
-        rows.take(line, lambda: _extract(artifact, decode(line.data, rows.counts), rows))  # noqa: B023
+        rows.take(line, lambda: _extract(artifact, decode(line.data, rows.counts), rows))
+
+    return _lines(LineReader(source, max_line_bytes), rows, take, is_json_lines=False)
+
+
+def _lines(reader: LineReader, rows: Rows, take: Callable[[Line], None], is_json_lines: bool) -> tuple[int, int]:
+    """Hand over line by line: not those of a file that is something else, nor those after very many refused ones."""
+    beginning = reader.beginning()
+    try:
+        refuse_foreign(beginning, is_json_lines)
+    except RefusedError as fault:
+        rows.refuse(Line(1, 0, beginning), fault)
+        reader.refuse_rest()
+        return 1, 0
+    for line in reader:
+        if rows.reasons.total() >= MAX_REFUSED_LINES:
+            rows.refuse(line, RefusedError("too_many_refused", f"{MAX_REFUSED_LINES} lines before this one"))
+            reader.refuse_rest()
+            break
+        take(line)
     return reader.n_lines, reader.n_blank_lines
 
 
 def _json_document(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes: int) -> tuple[int, int]:
     line = read_document(source, max_line_bytes)
-    rows.take(line, lambda: _extract(artifact, parse_object(line.data, rows.counts), rows))
+
+    def extract() -> None:
+        refuse_foreign(line.data, is_json_lines=False)
+        _extract(artifact, parse_object(line.data, rows.counts), rows)
+
+    rows.take(line, extract)
     return 1, 0
 
 
@@ -156,13 +186,18 @@ def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes:
     _read_through(source)
     number = 0
     try:
-        for batch in _batches(artifact):
+        for batch, n_bytes in _batches(artifact):
+            is_small = n_bytes <= max_line_bytes
             for index in range(batch.num_rows):
                 number += 1
+                row = batch.slice(index, 1)
+                fault = None if is_small else _too_long(row, max_line_bytes)
                 rows.take(
-                    Line(number, 0, b""),
-                    lambda: _extract(artifact, _parquet_row(batch, index, rows.counts), rows),  # noqa: B023
+                    Line(number, 0, b"", fault),
+                    lambda: _extract(artifact, _parquet_row(row, rows.counts), rows),  # noqa: B023
                 )
+                if not is_small:
+                    rows.flush()
             rows.flush()
     except RefusedError as fault:
         number += 1
@@ -170,28 +205,64 @@ def _parquet(artifact: Artifact, source: ByteSource, rows: Rows, max_line_bytes:
     return number, 0
 
 
-def _batches(artifact: Artifact) -> Iterator[pa.RecordBatch]:
-    """The file's batches up to the first fault of the library, which becomes a `RefusedError`."""
+def _too_long(row: pa.RecordBatch, max_bytes: int) -> RefusedError | None:
+    n_bytes = _expanded_bytes(row)
+    return RefusedError("line_too_long", f"{n_bytes} bytes") if n_bytes > max_bytes else None
+
+
+def _expanded_bytes(values: pa.RecordBatch | pa.Array) -> int:
+    """Bytes of all texts with each repeated one counted every time: what the rows would take as Python values."""
+    if isinstance(values, pa.RecordBatch):
+        return sum(map(_expanded_bytes, values.columns))
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return pc.sum(pc.binary_length(values.dictionary).take(values.indices)).as_py() or 0
+    if pa.types.is_struct(kind):
+        return sum(map(_expanded_bytes, values.flatten()))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _expanded_bytes(values.flatten())
+    return int(values.nbytes)
+
+
+def _batches(artifact: Artifact) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """The file's batches, each with its bytes, up to the first fault of the library, which becomes a `RefusedError`.
+
+    Texts stay as the file holds them, each once where it is repeated: a small file may expand a millionfold.
+    """
     wanted = _PARQUET_COLUMNS[artifact.source]
     try:
         # Opened here, since a name that is not UTF-8 cannot be handed on.
-        with artifact.path.open("rb") as handle, pq.ParquetFile(handle) as file:
-            columns = [name for name in file.schema_arrow.names if name in wanted]
-            yield from file.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns)
+        with artifact.path.open("rb") as handle:
+            metadata = pq.read_metadata(handle)
+            leaves = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+            texts = [leaf.path for leaf in leaves if leaf.path.split(".")[0] in wanted and _is_text(leaf)]
+            with pq.ParquetFile(handle, metadata=metadata, read_dictionary=texts, pre_buffer=False) as file:
+                columns = [name for name in file.schema_arrow.names if name in wanted]
+                for number in range(metadata.num_row_groups):
+                    group = metadata.row_group(number)
+                    # Of all its columns: what a damaged footer says of one of them is not safe to ask for.
+                    fitting = PARQUET_BATCH_BYTES * group.num_rows // (group.total_byte_size or PARQUET_BATCH_BYTES)
+                    n_rows = max(1, min(PARQUET_BATCH_ROWS, fitting))
+                    for batch in file.iter_batches(batch_size=n_rows, row_groups=[number], columns=columns):
+                        yield batch, _expanded_bytes(batch)
     except _PARQUET_FAULTS as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise RefusedError("invalid_parquet", str(error).partition("\n")[0]) from None
 
 
+def _is_text(leaf: pq.ColumnSchema) -> bool:
+    return leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in ("STRING", "NONE")
+
+
 # A damaged footer comes out as nearly any of python's own faults too, for example a column name that is not UTF-8.
 _PARQUET_FAULTS = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError)
 
 
-def _parquet_row(batch: pa.RecordBatch, index: int, counts: TextCounts) -> dict[str, Any]:
+def _parquet_row(single: pa.RecordBatch, counts: TextCounts) -> dict[str, Any]:
     try:
         # A file without any column of ours still has rows.
-        row: dict[str, Any] = batch.slice(index, 1).to_pylist()[0] if batch.num_columns else {}
+        row: dict[str, Any] = single.to_pylist()[0] if single.num_columns else {}
         return {name: clean(value, counts) for name, value in row.items()}
     except UnicodeDecodeError:
         raise RefusedError("invalid_utf8") from None

@@ -1,9 +1,11 @@
 """Bytes of a file to lines with their place, in bounded memory, whatever the file holds."""
 
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +16,9 @@ CHUNK_BYTES = 1 << 20
 # of gzip members, or of one that inflates a thousandfold, stays cheap.
 _COMPRESSED_BYTES = 1 << 16
 EXCERPT_BYTES = 1024
+MAX_LINES = 10_000_000
+"""Lines of one file that are read, blank ones apart: far above any published file."""
+_BLANK = re.compile(rb"[ \t\n\r\v\f]*")
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -131,14 +136,37 @@ class LineReader:
         self.max_line_bytes = max_line_bytes
         self.n_lines = 0
         self.n_blank_lines = 0
+        self._chunks: Iterator[bytes] = source.chunks()
+
+    def beginning(self) -> bytes:
+        """The first bytes of the text; the lines still begin with them."""
+        first = next(self._chunks, b"")
+        self._chunks = chain([first] if first else [], self._chunks)
+        return first
+
+    def refuse_rest(self) -> None:
+        """Take no more lines; what is left still counts for the hashes."""
+        for _ in self._chunks:
+            pass
 
     def __iter__(self) -> Iterator[Line]:
         """Yield the lines that are not blank, and one faulty line for a stream that broke off."""
         number, offset, length = 1, 0, 0
         pieces: list[bytes] = []
-        for chunk in self.source.chunks():
+        for chunk in self._chunks:
             start = 0
-            while (end := chunk.find(b"\n", start)) >= 0:
+            while True:
+                if not length and (blank := self._blank_lines(chunk, start)) > start:
+                    n_blank_lines = chunk.count(b"\n", start, blank)
+                    self.n_blank_lines += n_blank_lines
+                    number, offset, start = number + n_blank_lines, offset + blank - start, blank
+                if (end := chunk.find(b"\n", start)) < 0:
+                    break
+                if self.n_lines == MAX_LINES:
+                    self.n_lines += 1
+                    yield Line(number, offset, chunk[start:end][:EXCERPT_BYTES], _TOO_MANY_LINES)
+                    self.refuse_rest()
+                    return
                 length += end - start
                 self._keep(pieces, chunk[start:end], length)
                 yield from self._line(number, offset, pieces, length)
@@ -152,6 +180,12 @@ class LineReader:
             yield Line(number, offset, b"".join(pieces), self.source.fault)
         elif length:
             yield from self._line(number, offset, pieces, length)
+
+    @staticmethod
+    def _blank_lines(chunk: bytes, start: int) -> int:
+        """Where the blank lines that begin at `start` end."""
+        found = _BLANK.match(chunk, start)
+        return chunk.rfind(b"\n", start, found.end() if found else start) + 1
 
     def _keep(self, pieces: list[bytes], piece: bytes, length: int) -> None:
         """Hold a piece of the current line, or, once the line is too long, only its beginning."""
@@ -174,6 +208,9 @@ class LineReader:
             yield Line(number, offset, data)
         else:
             self.n_blank_lines += 1
+
+
+_TOO_MANY_LINES = RefusedError("too_many_lines", f"only the first {MAX_LINES} are read: divide the file")
 
 
 def read_document(source: ByteSource, max_bytes: int) -> Line:
