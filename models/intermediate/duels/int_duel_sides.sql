@@ -22,6 +22,18 @@ sides_derived as (
 
 ),
 
+loops as (
+
+    select * from {{ ref('int_side_loops') }}
+
+),
+
+mini_trajectories as (
+
+    select * from {{ ref('stg_mini_coder__trajectories') }}
+
+),
+
 runs as (
 
     select * from {{ ref('int_duel_runs') }}
@@ -121,122 +133,74 @@ by_side as (
 
 ),
 
-with_loops as (
+int_duel_sides as (
 
     select
-        by_side.*,
-        runs.state as run_state,
-        runs.ruleset_id,
-        runs.era,
+        by_side.side_id,
+        by_side.eval_run_id,
+        by_side.sample_id,
+        by_side.rollout,
+        by_side.side,
+        by_side.artifact_id,
+        by_side.line,
+        by_side.scoring_artifact_id,
+        by_side.scoring_line,
+        by_side.source,
+        by_side.shard,
+        by_side.dataset_row,
+        -- A sample id names a row of a data set; where that shard was landed, its row says which task it is.
+        coalesce(
+            mini_trajectories.instance_id,
+            by_side.shard || ':' || cast(by_side.dataset_row as varchar),
+            by_side.sample_id
+        ) as instance_id,
         case by_side.side when 'king' then runs.king_model else runs.challenger_model end as model,
+        runs.state as run_state,
+        runs.era,
+        runs.ruleset_id,
+        coalesce(by_side.scored, false) as scored,
+        -- No rule gives another number: one outside 0 to 1 is not compared, averaged or trained on.
+        case when by_side.stated_score between 0 and 1 then by_side.stated_score end as score,
         sides_derived.text_source,
         coalesce(sides_derived.n_turns, 0) as n_turns,
         coalesce(rulesets.loop_variant, 'v1') as loop_variant,
-        case coalesce(rulesets.loop_variant, 'v1')
-            when 'v1' then sides_derived.n_cmds_v1
-            when 'v2' then sides_derived.n_cmds_v2
-            else sides_derived.n_cmds_v3
-        end as n_cmds,
-        case coalesce(rulesets.loop_variant, 'v1')
-            when 'v1' then sides_derived.n_distinct_cmds_v1
-            when 'v2' then sides_derived.n_distinct_cmds_v2
-            else sides_derived.n_distinct_cmds_v3
-        end as n_distinct_cmds,
-        case coalesce(rulesets.loop_variant, 'v1')
-            when 'v1' then sides_derived.max_cmd_run_v1
-            when 'v2' then sides_derived.max_cmd_run_v2
-            else sides_derived.max_cmd_run_v3
-        end as max_cmd_run,
-        rulesets.dup_limit,
-        rulesets.run_limit,
-        rulesets.zeroes_truncated,
-        rulesets.zeroes_abandoned,
-        rulesets.zeroes_reserved,
-        rulesets.amputated_multiplier,
-        sides_derived.has_truncation_sentinel,
-        sides_derived.has_abandonment_sentinel,
-        sides_derived.reserved_token,
-        sides_derived.n_judged_blocks,
-        sides_derived.n_blocks_starting_with_close,
-        judged.n_judges,
-        judged.n_judges_parsed,
+        loops.n_cmds,
+        loops.dup_cmd_ratio,
+        loops.max_cmd_run,
+        loops.looped,
         judged.looped_stored,
         judged.corrupted_stored,
-        judged.corruption_reason_stored
+        judged.corruption_reason_stored,
+        coalesce(judged.looped_stored, false) or coalesce(judged.corrupted_stored, false) as zeroed,
+        loops.corruption_reason,
+        by_side.amputated_stored,
+        case
+            when sides_derived.n_judged_blocks > 0
+                then sides_derived.n_blocks_starting_with_close / sides_derived.n_judged_blocks > 0.5
+        end as amputated_thinking,
+        rulesets.amputated_multiplier,
+        judged.n_judges,
+        judged.n_judges_parsed,
+        by_side.submit_command,
+        by_side.phase,
+        by_side.was_pruned,
+        coalesce(by_side.generation_error, by_side.scoring_error) as error
     from by_side
     left join runs on by_side.eval_run_id = runs.eval_run_id
     left join rulesets on runs.ruleset_id = rulesets.ruleset_id
-    left join sides_derived
-        on
-            by_side.artifact_id = sides_derived.artifact_id
-            and by_side.line = sides_derived.line
-            and by_side.side = sides_derived.side
+    left join sides_derived on by_side.side_id = sides_derived.side_id
+    left join loops
+        on by_side.side_id = loops.side_id and runs.ruleset_id is not distinct from loops.ruleset_id
     left join judged
         on
             by_side.scoring_artifact_id = judged.artifact_id
             and by_side.scoring_line = judged.line
             and by_side.side = judged.side
-
-),
-
-int_duel_sides as (
-
-    select
-        side_id,
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
-        artifact_id,
-        line,
-        scoring_artifact_id,
-        scoring_line,
-        source,
-        shard,
-        dataset_row,
-        model,
-        run_state,
-        era,
-        ruleset_id,
-        coalesce(scored, false) as scored,
-        -- No rule gives another number: what is none is not compared, averaged or trained on.
-        case when stated_score between 0 and 1 then stated_score end as score,
-        text_source,
-        n_turns,
-        loop_variant,
-        n_cmds,
-        -- Without commands nothing is a duplicate; without a generated line nothing is known.
-        case when n_cmds = 0 then 0.0 else 1.0 - n_distinct_cmds / n_cmds end as dup_cmd_ratio,
-        max_cmd_run,
-        case
-            when dup_limit is null or n_cmds is null then null
-            else
-                case when n_cmds = 0 then 0.0 else 1.0 - n_distinct_cmds / n_cmds end >= dup_limit
-                or max_cmd_run >= run_limit
-        end as looped,
-        looped_stored,
-        corrupted_stored,
-        corruption_reason_stored,
-        coalesce(looped_stored, false) or coalesce(corrupted_stored, false) as zeroed,
-        case
-            when zeroes_truncated and has_truncation_sentinel then 'output truncated mid-generation'
-            when zeroes_abandoned and has_abandonment_sentinel
-                then 'turn unusable after repeated attempts; the benchmark abandons here'
-            when zeroes_reserved and reserved_token is not null
-                then 'reserved template token in output: ' || reserved_token
-        end as corruption_reason,
-        amputated_stored,
-        case
-            when n_judged_blocks > 0 then n_blocks_starting_with_close / n_judged_blocks > 0.5
-        end as amputated_thinking,
-        amputated_multiplier,
-        n_judges,
-        n_judges_parsed,
-        submit_command,
-        phase,
-        was_pruned,
-        coalesce(generation_error, scoring_error) as error
-    from with_loops
+    left join mini_trajectories
+        on
+            by_side.source = 'mini-coder'
+            and replace(by_side.shard, 'mini-coder/', 'mini_coder/') = mini_trajectories.artifact_id
+            and by_side.dataset_row + 1 = mini_trajectories.line
 
 )
 

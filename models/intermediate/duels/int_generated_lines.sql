@@ -4,11 +4,33 @@ with generated_samples as (
 
 ),
 
+run_files as (
+
+    select * from {{ ref('int_run_files') }}
+
+),
+
+-- A line belongs to the run of its file, unless it says itself that it does not.
+lines as (
+
+    select
+        generated_samples.*,
+        run_files.eval_run_id as run_id,
+        case
+            when not run_files.is_counted then run_files.reason
+            when generated_samples.stated_eval_run_id <> run_files.eval_run_id
+                then 'the line states the eval run ' || generated_samples.stated_eval_run_id
+        end as file_reason
+    from generated_samples
+    inner join run_files on generated_samples.artifact_id = run_files.artifact_id
+
+),
+
 -- A second line for the same key has no rollout of its own to be: the first counts, the others are listed.
 placed as (
 
     select
-        eval_run_id,
+        run_id as eval_run_id,
         base_sample_id as sample_id,
         coalesce(rollout_suffix, 1) as rollout,
         sample_id as published_sample_id,
@@ -20,15 +42,19 @@ placed as (
         submit_command,
         king_error,
         challenger_error,
+        file_reason,
         king_error is null
         and challenger_error is null
         and (n_king_messages is not null or coalesce(king_output, '') <> '')
         and (n_challenger_messages is not null or coalesce(challenger_output, '') <> '') as generated_both,
-        row_number() over (
-            partition by eval_run_id, base_sample_id, coalesce(rollout_suffix, 1)
-            order by artifact_id, line
-        ) as nth_line_of_id
-    from generated_samples
+        case
+            when file_reason is null
+                then row_number() over (
+                    partition by run_id, base_sample_id, coalesce(rollout_suffix, 1), file_reason is null
+                    order by artifact_id, line
+                )
+        end as nth_line_of_id
+    from lines
 
 ),
 
@@ -37,14 +63,17 @@ placed as (
 int_generated_lines as (
 
     select
-        *,
+        * exclude (file_reason),
         case
             when nth_line_of_id = 1
                 then row_number() over (
-                    partition by eval_run_id, sample_id, nth_line_of_id = 1
+                    partition by eval_run_id, sample_id, coalesce(nth_line_of_id = 1, false)
                     order by not generated_both, rollout
                 )
-        end as nth_of_sample
+        end as nth_of_sample,
+        coalesce(
+            file_reason, case when nth_line_of_id > 1 then 'an earlier line has the same sample and rollout' end
+        ) as reason
     from placed
 
 )

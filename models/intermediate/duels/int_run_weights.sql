@@ -26,12 +26,7 @@ reproduced as (
             where side_scores.sum_weight > 0 and abs(side_scores.score - side_scores.stored_score) <= 1e-4
         ) as n_reproduced
     from side_scores
-    inner join sides
-        on
-            side_scores.eval_run_id = sides.eval_run_id
-            and side_scores.sample_id = sides.sample_id
-            and side_scores.rollout = sides.rollout
-            and side_scores.side = sides.side
+    inner join sides on side_scores.side_id = sides.side_id
     where sides.scored and not sides.zeroed
     group by side_scores.eval_run_id, side_scores.tag_weights_id
 

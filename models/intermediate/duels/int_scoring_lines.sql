@@ -4,34 +4,50 @@ with scoring_results as (
 
 ),
 
+run_files as (
+
+    select * from {{ ref('int_run_files') }}
+
+),
+
 generated_lines as (
 
     select * from {{ ref('int_generated_lines') }}
+    where nth_line_of_id = 1
 
 ),
 
 counted as (
 
     select
-        eval_run_id,
-        base_sample_id as sample_id,
-        sample_id as published_sample_id,
-        artifact_id,
-        line,
-        dataset_source,
-        shard,
-        dataset_row,
-        scored,
-        scoring_mode,
-        king_score,
-        challenger_score,
-        king_amputated_thinking,
-        challenger_amputated_thinking,
-        question_source ->> '$.sample_phase' as phase,
-        coalesce(json_exists(question_source, '$.pruned_out'), false) as was_pruned,
-        error,
-        row_number() over (partition by eval_run_id, base_sample_id order by artifact_id, line) as nth_line_of_id
+        run_files.eval_run_id,
+        scoring_results.base_sample_id as sample_id,
+        scoring_results.sample_id as published_sample_id,
+        scoring_results.artifact_id,
+        scoring_results.line,
+        scoring_results.dataset_source,
+        scoring_results.shard,
+        scoring_results.dataset_row,
+        scoring_results.scored,
+        scoring_results.scoring_mode,
+        scoring_results.king_score,
+        scoring_results.challenger_score,
+        scoring_results.king_amputated_thinking,
+        scoring_results.challenger_amputated_thinking,
+        scoring_results.question_source ->> '$.sample_phase' as phase,
+        coalesce(json_exists(scoring_results.question_source, '$.pruned_out'), false) as was_pruned,
+        scoring_results.error,
+        run_files.is_counted,
+        run_files.reason as file_reason,
+        case
+            when run_files.is_counted
+                then row_number() over (
+                    partition by run_files.eval_run_id, scoring_results.base_sample_id, run_files.is_counted
+                    order by scoring_results.artifact_id, scoring_results.line
+                )
+        end as nth_line_of_id
     from scoring_results
+    inner join run_files on scoring_results.artifact_id = run_files.artifact_id
 
 ),
 
@@ -46,12 +62,13 @@ generated_ids as (
 
 -- Without a generated line for its id a scoring line stays, without turns: the first one, and in graded runs, which
 -- judge several rollouts of a sample, every one. A line beyond the rollouts there are belongs to none.
-int_scoring_lines as (
+dealt as (
 
     select
-        counted.*,
+        counted.* exclude (is_counted), -- noqa: RF02
         generated_lines.rollout is not null as has_generated_line,
         case
+            when not counted.is_counted then null
             when generated_lines.rollout is not null then generated_lines.rollout
             when generated_ids.eval_run_id is not null then null
             when counted.nth_line_of_id = 1 or counted.scoring_mode = 'graded_20' then counted.nth_line_of_id
@@ -66,6 +83,17 @@ int_scoring_lines as (
         on
             counted.eval_run_id = generated_ids.eval_run_id
             and counted.sample_id = generated_ids.sample_id
+
+),
+
+int_scoring_lines as (
+
+    select
+        * exclude (file_reason),
+        coalesce(
+            file_reason, case when rollout is null then 'more scoring lines than rollouts of the sample' end
+        ) as reason
+    from dealt
 
 )
 

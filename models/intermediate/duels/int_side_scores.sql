@@ -33,10 +33,7 @@ rulesets as (
 weighed as (
 
     select
-        answers.eval_run_id,
-        answers.sample_id,
-        answers.rollout,
-        answers.side,
+        answers.side_id,
         answers.judge_index,
         weights.tag_weights_id,
         sum(weights.weight) as sum_weight_asked,
@@ -60,10 +57,7 @@ weighed as (
             and answers.scoring_line = weights.line
             and answers.question_index = weights.question_index
     group by
-        answers.eval_run_id,
-        answers.sample_id,
-        answers.rollout,
-        answers.side,
+        answers.side_id,
         answers.judge_index,
         weights.tag_weights_id
 
@@ -96,16 +90,13 @@ rated as (
 responses as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
         tag_weights_id,
         max(sum_weight_asked) as sum_weight,
         {{ sum_in_order('yes_rate', 'judge_index', 'yes_rate is not null') }} / nullif(count(yes_rate), 0)
             as mean_yes_rate
     from rated
-    group by eval_run_id, sample_id, rollout, side, tag_weights_id
+    group by side_id, tag_weights_id
 
 ),
 
@@ -132,28 +123,19 @@ own_rules as (
 int_side_scores as (
 
     select
-        rounded.eval_run_id,
-        rounded.sample_id,
-        rounded.rollout,
-        rounded.side,
+        rounded.side_id,
+        sides.eval_run_id,
         rounded.tag_weights_id,
         rounded.sum_weight,
         rounded.response_score,
         sides.score as stored_score,
         sides.zeroed,
-        case
-            when coalesce(sides.amputated_stored, false)
-                then {{ round_like_python('rounded.response_score * own_rules.amputated_multiplier', 6) }}
-            else rounded.response_score
-        end as score
+        {{ amputated_score(
+            'rounded.response_score', 'coalesce(sides.amputated_stored, false)', 'own_rules.amputated_multiplier'
+        ) }} as score
     from rounded
-    inner join sides
-        on
-            rounded.eval_run_id = sides.eval_run_id
-            and rounded.sample_id = sides.sample_id
-            and rounded.rollout = sides.rollout
-            and rounded.side = sides.side
-    inner join own_rules on rounded.eval_run_id = own_rules.eval_run_id
+    inner join sides on rounded.side_id = sides.side_id
+    inner join own_rules on sides.eval_run_id = own_rules.eval_run_id
 
 )
 

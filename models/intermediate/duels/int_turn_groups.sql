@@ -22,7 +22,7 @@ looked_back as (
         follows_failure,
         failures_before,
         repeats_before,
-        lag(fail_reason) over (partition by eval_run_id, sample_id, rollout, side order by turn) as reason_before
+        lag(fail_reason) over (partition by side_id order by turn) as reason_before
     from turns
 
 ),

@@ -25,10 +25,7 @@ citations as (
 cited as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
         judge_index,
         question_id,
         count(*) filter (where form = 'strict') as n_cited,
@@ -36,7 +33,7 @@ cited as (
         count(*) as n_cited_extended,
         count(*) filter (where valid) as n_cited_extended_valid
     from citations
-    group by eval_run_id, sample_id, rollout, side, judge_index, question_id
+    group by side_id, judge_index, question_id
 
 ),
 
@@ -94,10 +91,7 @@ weighed as (
             and run_weights.tag_weights_id = question_weights.tag_weights_id
     left join cited
         on
-            duel_answers.eval_run_id = cited.eval_run_id
-            and duel_answers.sample_id = cited.sample_id
-            and duel_answers.rollout = cited.rollout
-            and duel_answers.side = cited.side
+            duel_answers.side_id = cited.side_id
             and duel_answers.judge_index = cited.judge_index
             and duel_answers.question_id = cited.question_id
 

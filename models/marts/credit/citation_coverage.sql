@@ -57,61 +57,12 @@ by_sample as (
 
 ),
 
-totals as (
-
-    select
-        answers,
-        form,
-        count(*) as n_samples,
-        sum(n_explanations) as n_explanations,
-        sum(n_cited) as n_cited,
-        sum(n_uncited) as n_uncited,
-        sum(n_only_dangling) as n_only_dangling,
-        sum(n_several) as n_several,
-        sum(n_dangling) as n_dangling,
-        {{ safe_div('sum(n_cited)', 'sum(n_explanations)') }} as cited_share
-    from by_sample
-    group by answers, form
-
-),
-
-squares as (
-
-    select
-        by_sample.answers,
-        by_sample.form,
-        {{ exact_sum('power(by_sample.n_cited - totals.cited_share * by_sample.n_explanations, 2)') }} as cited_squares
-    from by_sample
-    inner join totals
-        on
-            by_sample.answers = totals.answers
-            and by_sample.form = totals.form
-    group by by_sample.answers, by_sample.form
-
-),
-
-with_errors as (
-
-    select
-        totals.*,
-        {{ clustered_standard_error('squares.cited_squares', 'totals.n_samples', 'totals.n_explanations') }}
-            as cited_share_se
-    from totals
-    inner join squares
-        on
-            totals.answers = squares.answers
-            and totals.form = squares.form
-
-),
-
-with_effective as (
-
-    select
-        *,
-        {{ effective_trials('cited_share', 'cited_share_se', 'n_explanations', 'n_samples') }} as n_effective
-    from with_errors
-
-),
+{{ clustered_ratios(
+    ['answers', 'form'],
+    ['n_explanations', 'n_cited', 'n_uncited', 'n_only_dangling', 'n_several', 'n_dangling'],
+    [],
+    [{'name': 'cited_share', 'of': 'n_cited', 'over': 'n_explanations', 'rate': true}],
+) }},
 
 citation_coverage as (
 
@@ -119,17 +70,17 @@ citation_coverage as (
         answers,
         form,
         n_samples,
-        cast(n_explanations as bigint) as n_explanations,
-        cast(n_cited as bigint) as n_cited,
+        n_explanations,
+        n_cited,
         cited_share,
         cited_share_se,
-        {{ wilson_low('cited_share * n_effective', 'n_effective') }} as cited_share_low,
-        {{ wilson_high('cited_share * n_effective', 'n_effective') }} as cited_share_high,
-        cast(n_uncited as bigint) as n_uncited,
-        cast(n_only_dangling as bigint) as n_only_dangling,
-        cast(n_several as bigint) as n_several,
-        cast(n_dangling as bigint) as n_dangling
-    from with_effective
+        cited_share_low,
+        cited_share_high,
+        n_uncited,
+        n_only_dangling,
+        n_several,
+        n_dangling
+    from measured
 
 )
 

@@ -40,10 +40,7 @@ counted as (
         count(*) filter (where valid and form = 'strict') over an_answer as n_valid_strict,
         count(*) filter (where valid) over an_answer as n_valid_extended
     from placed
-    window
-        an_answer as (
-            partition by eval_run_id, sample_id, rollout, side, judge_index, question_id
-        )
+    window an_answer as (partition by side_id, judge_index, question_id)
 
 ),
 

@@ -55,10 +55,7 @@ judged as (
     from citations
     inner join answers
         on
-            citations.eval_run_id = answers.eval_run_id
-            and citations.sample_id = answers.sample_id
-            and citations.rollout = answers.rollout
-            and citations.side = answers.side
+            citations.side_id = answers.side_id
             and citations.judge_index = answers.judge_index
             and citations.question_id = answers.question_id
     where citations.valid and citations.form = 'strict' and answers.is_counted

@@ -14,14 +14,11 @@ turns as (
 credited as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
         {{ exact_sum('credit_split') }} as credit_split,
         {{ exact_sum('credit_split_extended') }} as credit_split_extended
     from turns
-    group by eval_run_id, sample_id, rollout, side
+    group by side_id
 
 ),
 
@@ -42,12 +39,7 @@ credit_conservation as (
             coalesce(credited.credit_split_extended, 0.0) + sides.uncited_weight_extended - sides.earned_weight
         ) as error_extended
     from sides
-    left join credited
-        on
-            sides.eval_run_id = credited.eval_run_id
-            and sides.sample_id = credited.sample_id
-            and sides.rollout = credited.rollout
-            and sides.side = credited.side
+    left join credited on sides.side_id = credited.side_id
 
 )
 

@@ -19,9 +19,9 @@ duplicate_lines as (
         eval_run_id,
         published_sample_id as sample_id,
         nth_line_of_id,
-        'an earlier line has the same sample and rollout' as reason
+        reason
     from generated_lines
-    where nth_line_of_id > 1
+    where reason is not null
     union all
     select
         'scoring_results' as kind,
@@ -30,9 +30,9 @@ duplicate_lines as (
         eval_run_id,
         published_sample_id as sample_id,
         nth_line_of_id,
-        'more scoring lines than rollouts of the sample' as reason
+        reason
     from scoring_lines
-    where rollout is null
+    where reason is not null
 
 )
 

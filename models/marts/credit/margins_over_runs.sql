@@ -26,7 +26,12 @@ counted as (
         king_model,
         challenger_model,
         count(*) as n_runs,
-        cast(sum(n_paired_samples) as bigint) as n_paired_samples
+        cast(sum(n_paired_samples) as bigint) as n_paired_samples,
+        -- What one run says of itself; of two or more, all are weighed.
+        case when count(*) = 1 then min(margin_mean) end as only_mean,
+        case when count(*) = 1 then min(margin_se) end as only_se,
+        case when count(*) = 1 then min(margin_lo) end as only_lo,
+        case when count(*) = 1 then min(margin_hi) end as only_hi
     from duels
     where is_counted and margin_mean is not null and king_model is not null and challenger_model is not null
     group by king_model, challenger_model
@@ -116,10 +121,12 @@ margins_over_runs as (
         counted.n_paired_samples,
         between_runs.required_margin,
         between_runs.margin_fixed,
-        random_effect.margin_mean,
-        random_effect.margin_se,
-        random_effect.margin_mean - {{ normal_quantile_975() }} * random_effect.margin_se as margin_lo,
-        random_effect.margin_mean + {{ normal_quantile_975() }} * random_effect.margin_se as margin_hi,
+        coalesce(random_effect.margin_mean, counted.only_mean) as margin_mean,
+        coalesce(random_effect.margin_se, counted.only_se) as margin_se,
+        coalesce(random_effect.margin_mean - {{ normal_quantile_975() }} * random_effect.margin_se, counted.only_lo)
+            as margin_lo,
+        coalesce(random_effect.margin_mean + {{ normal_quantile_975() }} * random_effect.margin_se, counted.only_hi)
+            as margin_hi,
         between_runs.q,
         sqrt(between_runs.tau_squared) as tau,
         case

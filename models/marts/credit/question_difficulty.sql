@@ -49,84 +49,21 @@ by_sample as (
 
 ),
 
-totals as (
+{{ clustered_ratios(['dimension', 'value'], ['n_questions', 'n_answers', 'n_pairs', 'n_separating'], [], [
+    {'name': 'yes_rate', 'of': 'sum_value', 'over': 'n_answers', 'rate': true},
+    {'name': 'separating_rate', 'of': 'n_separating', 'over': 'n_pairs', 'rate': true},
+    {'name': 'mean_difference', 'of': 'sum_difference', 'over': 'n_pairs'},
+]) }},
+
+-- Discrimination: how a question's answer goes with the same side's answers to its other questions.
+items as (
 
     select
         dimension,
         value,
-        count(*) as n_samples,
-        count(*) filter (where n_answers > 0) as n_answer_samples,
-        count(*) filter (where n_pairs > 0) as n_pair_samples,
-        sum(n_questions) as n_questions,
-        sum(n_answers) as n_answers,
-        {{ safe_div(exact_sum('sum_value'), 'sum(n_answers)') }} as yes_rate,
-        sum(n_pairs) as n_pairs,
-        sum(n_separating) as n_separating,
-        {{ safe_div('sum(n_separating)', 'sum(n_pairs)') }} as separating_rate,
-        {{ safe_div(exact_sum('sum_difference'), 'sum(n_pairs)') }} as mean_difference
-    from by_sample
-    group by dimension, value
-
-),
-
-squares as (
-
-    select
-        by_sample.dimension,
-        by_sample.value,
-        {{ exact_sum('power(by_sample.sum_value - totals.yes_rate * by_sample.n_answers, 2)') }} as yes_squares,
-        {{ exact_sum('power(by_sample.n_separating - totals.separating_rate * by_sample.n_pairs, 2)') }}
-            as separating_squares,
-        {{ exact_sum('power(by_sample.sum_difference - totals.mean_difference * by_sample.n_pairs, 2)') }}
-            as difference_squares
-    from by_sample
-    inner join totals
-        on
-            by_sample.dimension = totals.dimension
-            and by_sample.value = totals.value
-    group by by_sample.dimension, by_sample.value
-
-),
-
-with_errors as (
-
-    select
-        totals.*,
-        {{ clustered_standard_error('squares.yes_squares', 'totals.n_answer_samples', 'totals.n_answers') }}
-            as yes_rate_se,
-        {{ clustered_standard_error('squares.separating_squares', 'totals.n_pair_samples', 'totals.n_pairs') }}
-            as separating_rate_se,
-        {{ clustered_standard_error('squares.difference_squares', 'totals.n_pair_samples', 'totals.n_pairs') }}
-            as mean_difference_se
-    from totals
-    inner join squares
-        on
-            totals.dimension = squares.dimension
-            and totals.value = squares.value
-
-),
-
-with_effective as (
-
-    select
-        *,
-        {{ effective_trials('yes_rate', 'yes_rate_se', 'n_answers', 'n_answer_samples') }} as n_effective_answers,
-        {{ effective_trials('separating_rate', 'separating_rate_se', 'n_pairs', 'n_pair_samples') }}
-            as n_effective_pairs
-    from with_errors
-
-),
-
--- Discrimination: how a question's answer goes with the same side's answers to its other questions.
-side_values as (
-
-    select
         eval_run_id,
         sample_id,
         rollout,
-        question_id,
-        dimension,
-        value,
         unnest(['king', 'challenger']) as side,
         unnest([value_king, value_challenger]) as item
     from headed
@@ -140,98 +77,94 @@ side_totals as (
         sample_id,
         rollout,
         side,
-        count(*) as n_items,
+        count(item) as n_items,
         {{ exact_sum('item') }} as sum_items
-    from side_values
-    where dimension = 'all' and item is not null
+    from items
+    where dimension = 'all'
     group by eval_run_id, sample_id, rollout, side
 
 ),
 
-items as (
+rests as (
 
     select
-        side_values.dimension,
-        side_values.value,
-        side_values.eval_run_id,
-        side_values.sample_id,
-        side_values.rollout,
-        side_values.side,
-        side_values.question_id,
-        side_values.item,
-        (side_totals.sum_items - side_values.item) / (side_totals.n_items - 1) as rest
-    from side_values
+        items.dimension,
+        items.value,
+        items.item,
+        (side_totals.sum_items - items.item) / (side_totals.n_items - 1) as rest
+    from items
     inner join side_totals
         on
-            side_values.eval_run_id = side_totals.eval_run_id
-            and side_values.sample_id = side_totals.sample_id
-            and side_values.rollout = side_totals.rollout
-            and side_values.side = side_totals.side
-    where side_values.item is not null and side_totals.n_items > 1
+            items.eval_run_id = side_totals.eval_run_id
+            and items.sample_id = side_totals.sample_id
+            and items.rollout = side_totals.rollout
+            and items.side = side_totals.side
+    where items.item is not null and side_totals.n_items > 1
 
 ),
 
-item_means as (
+means as (
 
     select
         dimension,
         value,
         {{ exact_sum('item') }} / count(*) as mean_item,
         {{ exact_sum('rest') }} / count(*) as mean_rest
-    from items
+    from rests
     group by dimension, value
+
+),
+
+deviations as (
+
+    select
+        rests.dimension,
+        rests.value,
+        rests.item - means.mean_item as of_item,
+        rests.rest - means.mean_rest as of_rest
+    from rests
+    inner join means on rests.dimension = means.dimension and rests.value = means.value
 
 ),
 
 correlations as (
 
     select
-        items.dimension,
-        items.value,
-        {{ exact_sum('(items.item - item_means.mean_item) * (items.rest - item_means.mean_rest)') }} as products,
-        {{ exact_sum('power(items.item - item_means.mean_item, 2)') }} as item_squares,
-        {{ exact_sum('power(items.rest - item_means.mean_rest, 2)') }} as rest_squares
-    from items
-    inner join item_means
-        on
-            items.dimension = item_means.dimension
-            and items.value = item_means.value
-    group by items.dimension, items.value
+        dimension,
+        value,
+        {{ safe_div(
+            exact_sum('of_item * of_rest'),
+            'sqrt(' ~ exact_sum('power(of_item, 2)') ~ ' * ' ~ exact_sum('power(of_rest, 2)') ~ ')'
+        ) }} as discrimination
+    from deviations
+    group by dimension, value
 
 ),
 
 question_difficulty as (
 
     select
-        with_effective.dimension,
-        with_effective.value,
-        with_effective.n_samples,
-        cast(with_effective.n_questions as bigint) as n_questions,
-        cast(with_effective.n_answers as bigint) as n_answers,
-        with_effective.yes_rate,
-        with_effective.yes_rate_se,
-        {{ wilson_low('with_effective.yes_rate * with_effective.n_effective_answers',
-            'with_effective.n_effective_answers') }} as yes_rate_low,
-        {{ wilson_high('with_effective.yes_rate * with_effective.n_effective_answers',
-            'with_effective.n_effective_answers') }} as yes_rate_high,
-        1.0 - with_effective.yes_rate as difficulty,
-        cast(with_effective.n_pairs as bigint) as n_pairs,
-        cast(with_effective.n_separating as bigint) as n_separating,
-        with_effective.separating_rate,
-        with_effective.separating_rate_se,
-        {{ wilson_low('with_effective.separating_rate * with_effective.n_effective_pairs',
-            'with_effective.n_effective_pairs') }} as separating_rate_low,
-        {{ wilson_high('with_effective.separating_rate * with_effective.n_effective_pairs',
-            'with_effective.n_effective_pairs') }} as separating_rate_high,
-        with_effective.mean_difference,
-        with_effective.mean_difference_se,
-        {{ safe_div('correlations.products', 'sqrt(correlations.item_squares * correlations.rest_squares)') }}
-            as discrimination
-    from with_effective
-    left join correlations
-        on
-            with_effective.dimension = correlations.dimension
-            and with_effective.value = correlations.value
+        measured.dimension,
+        measured.value,
+        measured.n_samples,
+        measured.n_questions,
+        measured.n_answers,
+        measured.yes_rate,
+        measured.yes_rate_se,
+        measured.yes_rate_low,
+        measured.yes_rate_high,
+        1.0 - measured.yes_rate as difficulty,
+        measured.n_pairs,
+        measured.n_separating,
+        measured.separating_rate,
+        measured.separating_rate_se,
+        measured.separating_rate_low,
+        measured.separating_rate_high,
+        measured.mean_difference,
+        measured.mean_difference_se,
+        correlations.discrimination
+    from measured
+    left join correlations on measured.dimension = correlations.dimension and measured.value = correlations.value
 
 )
 

@@ -42,15 +42,15 @@ by_side as (
         eval_run_id,
         sample_id,
         rollout,
-        side,
         question_id,
-        {{ exact_sum('value') }} / nullif(count(value), 0) as value,
-        {{ exact_sum('earned_weight') }} as earned_weight,
-        count(*) filter (where is_yes) as n_yes,
-        count(*) as n_asked
+        {%- for side in ('king', 'challenger') %}
+        {{ exact_sum('value', "side = '" ~ side ~ "'") }}
+        / nullif(count(value) filter (where side = '{{ side }}'), 0) as value_{{ side }},
+        {{ exact_sum('earned_weight', "side = '" ~ side ~ "'") }} as earned_weight_{{ side }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from answers
     where is_counted and not zeroed
-    group by eval_run_id, sample_id, rollout, side, question_id
+    group by eval_run_id, sample_id, rollout, question_id
 
 ),
 
@@ -71,12 +71,12 @@ questions as (
         question_weights.weight,
         samples.source,
         samples.phase,
-        kings.value as value_king,
-        challengers.value as value_challenger,
-        challengers.value - kings.value as difference,
-        challengers.value <> kings.value as separates,
-        coalesce(kings.earned_weight, 0.0) as earned_weight_king,
-        coalesce(challengers.earned_weight, 0.0) as earned_weight_challenger
+        by_side.value_king,
+        by_side.value_challenger,
+        by_side.value_challenger - by_side.value_king as difference,
+        by_side.value_challenger <> by_side.value_king as separates,
+        coalesce(by_side.earned_weight_king, 0.0) as earned_weight_king,
+        coalesce(by_side.earned_weight_challenger, 0.0) as earned_weight_challenger
     from samples
     inner join published_questions
         on
@@ -89,20 +89,12 @@ questions as (
             and published_questions.line = question_weights.line
             and published_questions.question_index = question_weights.question_index
             and run_weights.tag_weights_id = question_weights.tag_weights_id
-    left join by_side as kings
+    left join by_side
         on
-            samples.eval_run_id = kings.eval_run_id
-            and samples.sample_id = kings.sample_id
-            and samples.rollout = kings.rollout
-            and published_questions.question_id = kings.question_id
-            and kings.side = 'king'
-    left join by_side as challengers
-        on
-            samples.eval_run_id = challengers.eval_run_id
-            and samples.sample_id = challengers.sample_id
-            and samples.rollout = challengers.rollout
-            and published_questions.question_id = challengers.question_id
-            and challengers.side = 'challenger'
+            samples.eval_run_id = by_side.eval_run_id
+            and samples.sample_id = by_side.sample_id
+            and samples.rollout = by_side.rollout
+            and published_questions.question_id = by_side.question_id
     -- A second question of the same id on a line has no answer of its own.
     qualify
         row_number() over (

@@ -1,12 +1,12 @@
-with duel_sides as (
+with sides as (
 
     select * from {{ ref('int_duel_sides') }}
 
 ),
 
-sides_derived as (
+loops as (
 
-    select * from {{ ref('int_sides_derived') }}
+    select * from {{ ref('int_side_loops') }}
 
 ),
 
@@ -38,26 +38,20 @@ rulesets as (
 compared as (
 
     select
-        duel_sides.eval_run_id,
-        duel_sides.sample_id,
-        duel_sides.rollout,
-        duel_sides.side,
-        duel_sides.artifact_id,
-        duel_sides.line,
-        duel_sides.run_state,
-        duel_sides.scored,
-        duel_sides.zeroed,
-        duel_sides.score as stored_score,
-        coalesce(duel_sides.amputated_stored, duel_sides.amputated_thinking, false) as is_amputated,
+        sides.side_id,
+        sides.eval_run_id,
+        sides.sample_id,
+        sides.rollout,
+        sides.side,
+        sides.run_state,
+        sides.scored,
+        sides.zeroed,
+        sides.score as stored_score,
+        coalesce(sides.amputated_stored, sides.amputated_thinking, false) as is_amputated,
         rulesets.ruleset_id,
-        rulesets.ruleset_id = runs.own_ruleset_id as is_own,
+        coalesce(rulesets.ruleset_id = runs.own_ruleset_id, false) as is_own,
         coalesce(rulesets.loop_variant, 'v1') as loop_variant,
-        rulesets.dup_limit,
-        rulesets.run_limit,
         rulesets.loop_zeroes,
-        rulesets.zeroes_truncated,
-        rulesets.zeroes_abandoned,
-        rulesets.zeroes_reserved,
         rulesets.amputated_multiplier,
         rulesets.margin as required_margin,
         rulesets.min_valid_fraction,
@@ -65,69 +59,28 @@ compared as (
             when rulesets.ruleset_id = runs.own_ruleset_id then run_weights.tag_weights_id
             else rulesets.tag_weights_id
         end as tag_weights_id
-    from duel_sides
-    inner join runs on duel_sides.eval_run_id = runs.eval_run_id
-    left join run_weights on duel_sides.eval_run_id = run_weights.eval_run_id
+    from sides
+    inner join runs on sides.eval_run_id = runs.eval_run_id
+    left join run_weights on sides.eval_run_id = run_weights.eval_run_id
     cross join rulesets
 
 ),
 
-counted as (
+judged as (
 
     select
         compared.*,
-        case compared.loop_variant
-            when 'v1' then sides_derived.n_cmds_v1
-            when 'v2' then sides_derived.n_cmds_v2
-            else sides_derived.n_cmds_v3
-        end as n_cmds,
-        case compared.loop_variant
-            when 'v1' then sides_derived.n_distinct_cmds_v1
-            when 'v2' then sides_derived.n_distinct_cmds_v2
-            else sides_derived.n_distinct_cmds_v3
-        end as n_distinct_cmds,
-        case compared.loop_variant
-            when 'v1' then sides_derived.max_cmd_run_v1
-            when 'v2' then sides_derived.max_cmd_run_v2
-            else sides_derived.max_cmd_run_v3
-        end as max_cmd_run,
-        case
-            when compared.zeroes_truncated and sides_derived.has_truncation_sentinel
-                then 'output truncated mid-generation'
-            when compared.zeroes_abandoned and sides_derived.has_abandonment_sentinel
-                then 'turn unusable after repeated attempts; the benchmark abandons here'
-            when compared.zeroes_reserved and sides_derived.reserved_token is not null
-                then 'reserved template token in output: ' || sides_derived.reserved_token
-        end as corruption_reason,
+        loops.n_cmds,
+        loops.dup_cmd_ratio,
+        loops.max_cmd_run,
+        loops.looped,
+        loops.corruption_reason,
+        loops.corruption_reason is not null or (compared.loop_zeroes and coalesce(loops.looped, false)) as is_zeroed,
         side_scores.response_score
     from compared
-    left join sides_derived
-        on
-            compared.artifact_id = sides_derived.artifact_id
-            and compared.line = sides_derived.line
-            and compared.side = sides_derived.side
+    left join loops on compared.side_id = loops.side_id and compared.ruleset_id = loops.ruleset_id
     left join side_scores
-        on
-            compared.eval_run_id = side_scores.eval_run_id
-            and compared.sample_id = side_scores.sample_id
-            and compared.rollout = side_scores.rollout
-            and compared.side = side_scores.side
-            and compared.tag_weights_id = side_scores.tag_weights_id
-
-),
-
-checked as (
-
-    select
-        *,
-        case when n_cmds = 0 then 0.0 else 1.0 - n_distinct_cmds / n_cmds end as dup_cmd_ratio,
-        case
-            when dup_limit is null or n_cmds is null then null
-            else
-                case when n_cmds = 0 then 0.0 else 1.0 - n_distinct_cmds / n_cmds end >= dup_limit
-                or max_cmd_run >= run_limit
-        end as looped
-    from counted
+        on compared.side_id = side_scores.side_id and compared.tag_weights_id = side_scores.tag_weights_id
 
 ),
 
@@ -137,20 +90,19 @@ scored as (
         *,
         case
             when not scored then null
-            when corruption_reason is not null or (loop_zeroes and coalesce(looped, false)) then 0.0
+            when is_zeroed then 0.0
             when zeroed then case when is_own then 0.0 end
-            when is_amputated then {{ round_like_python('response_score * amputated_multiplier', 6) }}
-            else response_score
+            else {{ amputated_score('response_score', 'is_amputated', 'amputated_multiplier') }}
         end as score,
         case
             when not scored then 'not scored'
-            when corruption_reason is not null or (loop_zeroes and coalesce(looped, false)) then 'zeroed'
+            when is_zeroed then 'zeroed'
             when zeroed and is_own then 'zeroed, as stored'
             when zeroed then 'not judged: the run zeroed the side'
             when tag_weights_id is null then 'no question weights in this ruleset'
             when response_score is null then 'no question was answered'
         end as score_reason
-    from checked
+    from judged
 
 ),
 
@@ -206,12 +158,13 @@ duel_rounded as (
 rulesets_compared as (
 
     select
+        scored.side_id,
         scored.eval_run_id,
         scored.sample_id,
         scored.rollout,
         scored.side,
         scored.ruleset_id,
-        coalesce(scored.is_own, false) as is_own,
+        scored.is_own,
         scored.loop_variant,
         scored.n_cmds,
         scored.dup_cmd_ratio,

@@ -36,17 +36,14 @@ own_scores as (
 weights_earned as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
         count(distinct question_id) as n_questions,
         {{ exact_sum('earned_weight') }} as earned_weight,
         {{ exact_sum('earned_weight', 'n_cited_valid = 0') }} as uncited_weight,
         {{ exact_sum('earned_weight', 'n_cited_valid = 0 and n_cited > 0') }} as dangling_weight,
         {{ exact_sum('earned_weight', 'n_cited_extended_valid = 0') }} as uncited_weight_extended
     from answers
-    group by eval_run_id, sample_id, rollout, side
+    group by side_id
 
 ),
 
@@ -62,18 +59,8 @@ described as (
         coalesce(weights_earned.dangling_weight, 0.0) as dangling_weight,
         coalesce(weights_earned.uncited_weight_extended, 0.0) as uncited_weight_extended
     from duel_sides
-    left join own_scores
-        on
-            duel_sides.eval_run_id = own_scores.eval_run_id
-            and duel_sides.sample_id = own_scores.sample_id
-            and duel_sides.rollout = own_scores.rollout
-            and duel_sides.side = own_scores.side
-    left join weights_earned
-        on
-            duel_sides.eval_run_id = weights_earned.eval_run_id
-            and duel_sides.sample_id = weights_earned.sample_id
-            and duel_sides.rollout = weights_earned.rollout
-            and duel_sides.side = weights_earned.side
+    left join own_scores on duel_sides.side_id = own_scores.side_id
+    left join weights_earned on duel_sides.side_id = weights_earned.side_id
 
 ),
 
@@ -89,6 +76,7 @@ sides as (
         phase,
         shard,
         dataset_row,
+        instance_id,
         model,
         run_state,
         era,

@@ -33,11 +33,7 @@ counted_sides as (
 earned_citations as (
 
     select
-        citations.eval_run_id,
-        citations.sample_id,
-        citations.rollout,
-        citations.side,
-        citations.turn,
+        citations.turn_id,
         citations.judge_index,
         answers.question_index,
         citations.form,
@@ -48,10 +44,7 @@ earned_citations as (
     from citations
     inner join answers
         on
-            citations.eval_run_id = answers.eval_run_id
-            and citations.sample_id = answers.sample_id
-            and citations.rollout = answers.rollout
-            and citations.side = answers.side
+            citations.side_id = answers.side_id
             and citations.judge_index = answers.judge_index
             and citations.question_id = answers.question_id
     where citations.valid and answers.earned
@@ -61,11 +54,7 @@ earned_citations as (
 credit as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
-        turn,
+        turn_id,
         {{ exact_sum('split', 'form = \'strict\'') }} as credit_split,
         {{ exact_sum('whole', 'form = \'strict\'') }} as credit_full,
         {{ exact_sum('split_extended') }} as credit_split_extended,
@@ -75,7 +64,7 @@ credit as (
         filter (where form = 'strict' and plain_tag is not null)
             as tags
     from earned_citations
-    group by eval_run_id, sample_id, rollout, side, turn
+    group by turn_id
 
 ),
 
@@ -98,18 +87,8 @@ credited as (
         coalesce(credit.n_citing_answers, 0) as n_citing_answers,
         coalesce(credit.tags, cast([] as varchar[])) as tags
     from counted_sides
-    inner join side_turns
-        on
-            counted_sides.artifact_id = side_turns.artifact_id
-            and counted_sides.line = side_turns.line
-            and counted_sides.side = side_turns.side
-    left join credit
-        on
-            counted_sides.eval_run_id = credit.eval_run_id
-            and counted_sides.sample_id = credit.sample_id
-            and counted_sides.rollout = credit.rollout
-            and counted_sides.side = credit.side
-            and side_turns.turn = credit.turn
+    inner join side_turns on counted_sides.side_id = side_turns.side_id
+    left join credit on side_turns.turn_id = credit.turn_id
 
 ),
 

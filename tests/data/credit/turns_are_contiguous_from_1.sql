@@ -15,35 +15,24 @@ turns as (
 counted as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
+        side_id,
         count(*) as n_found,
         count(distinct turn) as n_distinct,
         min(turn) as first_turn,
         max(turn) as last_turn
     from turns
-    group by eval_run_id, sample_id, rollout, side
+    group by side_id
 
 )
 
 select
-    sides.eval_run_id,
-    sides.sample_id,
-    sides.rollout,
-    sides.side,
+    sides.side_id,
     sides.n_turns,
     counted.n_found,
     counted.first_turn,
     counted.last_turn
 from sides
-left join counted
-    on
-        sides.eval_run_id = counted.eval_run_id
-        and sides.sample_id = counted.sample_id
-        and sides.rollout = counted.rollout
-        and sides.side = counted.side
+left join counted on sides.side_id = counted.side_id
 where
     coalesce(counted.n_found, 0) <> sides.n_turns
     or counted.n_distinct <> counted.n_found
