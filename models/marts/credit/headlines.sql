@@ -30,15 +30,10 @@ sides as (
 
 ),
 
-sides_derived as (
+loops as (
 
-    select * from {{ ref('int_sides_derived') }}
-
-),
-
-rulesets as (
-
-    select * from {{ ref('rulesets') }}
+    select * from {{ ref('int_side_loops') }}
+    where ruleset_id = 'seed'
 
 ),
 
@@ -157,28 +152,6 @@ input_figures as (
 
 ),
 
-by_document as (
-
-    select
-        sides_derived.artifact_id,
-        sides_derived.line,
-        sides_derived.side,
-        case
-            when sides_derived.document_n_cmds_v1 = 0 then 0.0
-            else 1.0 - sides_derived.document_n_distinct_cmds_v1 / sides_derived.document_n_cmds_v1
-        end >= rulesets.dup_limit
-        or sides_derived.document_max_cmd_run_v1 >= rulesets.run_limit as looped_by_document,
-        case
-            when sides_derived.n_cmds_v1 = 0 then 0.0
-            else 1.0 - sides_derived.n_distinct_cmds_v1 / sides_derived.n_cmds_v1
-        end >= rulesets.dup_limit
-        or sides_derived.max_cmd_run_v1 >= rulesets.run_limit as looped_by_turns
-    from sides_derived
-    cross join rulesets
-    where rulesets.ruleset_id = 'seed'
-
-),
-
 side_figures as (
 
     select
@@ -186,17 +159,13 @@ side_figures as (
         count(*) filter (where sides.looped_stored) as n_looped,
         count(*) filter (where sides.corrupted_stored) as n_corrupted,
         count(*) filter (where sides.amputated_stored) as n_amputated,
-        count(*) filter (where by_document.looped_by_document) as n_looped_by_document,
-        count(*) filter (where by_document.looped_by_turns) as n_looped_by_turns,
+        count(*) filter (where loops.looped_by_document) as n_looped_by_document,
+        count(*) filter (where loops.looped) as n_looped_by_turns,
         sum(sides.n_questions) as n_questions,
         sum(sides.n_turns) as n_turns,
         count(*) filter (where not coalesce(sides.is_score_reproduced, false)) as n_not_reproduced
     from sides
-    left join by_document
-        on
-            sides.artifact_id = by_document.artifact_id
-            and sides.line = by_document.line
-            and sides.side = by_document.side
+    left join loops on sides.side_id = loops.side_id
 
 ),
 
