@@ -81,12 +81,12 @@ def bench(folder: Path, arguments: argparse.Namespace) -> int:
     for table in ("mix_audit_rows", "mix_audit_turns"):
         shutil.rmtree(landing / table, ignore_errors=True)
     for title in ("mask audit, nothing known", "mask audit, all known"):
-        rows = _input(landing, "audit_rows")
+        rows = _input(landing, "mask_audit_rows")
         measured, audited = measure_call(audit_tree, rows, landing, raw / "tokenizer", 32768)
         rate = audited.n_tokens / measured.seconds
         print(f"{title}: {_said(measured)}, {audited.n_tokens:,} tokens encoded, {rate:,.0f} tokens/s")
 
-    inputs = _input(landing, "export_rows"), _input(landing, "export_audit")
+    inputs = [_input(landing, f"mix_export_{name}") for name in ("rows", "audit", "pairs")]
     exported, written = measure_call(export_mixes, *inputs, landing, folder / "exports", _MIXES, _IN_FINALS)
     n_bytes = sum(file.n_bytes for file in written if file.name.endswith(".jsonl"))
     megabytes = n_bytes / 1e6
@@ -118,7 +118,7 @@ def _input(landing: Path, name: str) -> Path:
 def plain_loop(landing: Path, folder: Path) -> dict[str, str]:
     """Write every mix and both finals as JSON lines in one process; returns the SHA-256 of each."""
     folder.mkdir(exist_ok=True)
-    rows = pq.read_table(_input(landing, "export_rows")).to_pylist()
+    rows = pq.read_table(_input(landing, "mix_export_rows")).to_pylist()
     rows.sort(key=lambda row: (_MIXES.index(row["mix"]), row["row_order"]))
     texts: dict[Path, dict[tuple[int, str], list[dict[str, Any]]]] = {}
     files = {name: (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n") for name in (*_MIXES, *FINALS)}

@@ -15,6 +15,7 @@ def model(dbt, session):
         "mask_audit_turns": dbt.ref("mask_audit_turns"),
         "row_gates": dbt.ref("row_gates"),
         "drop_ledger": dbt.ref("drop_ledger"),
+        "pair_rows": dbt.ref("pair_rows"),
         "mix_plan": dbt.ref("mix_plan"),
         "artifacts": dbt.ref("artifacts"),
     }

@@ -14,6 +14,7 @@ def model(dbt, session):
         "mix_composition": dbt.ref("mix_composition"),
         "mix_coverage": dbt.ref("mix_coverage"),
         "drop_ledger": dbt.ref("drop_ledger"),
+        "pair_ledger": dbt.ref("pair_ledger"),
         "mask_audit": dbt.ref("mask_audit"),
         "answers": dbt.ref("answers"),
         "duels": dbt.ref("duels"),

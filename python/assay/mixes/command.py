@@ -4,9 +4,10 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import msgspec.structs
@@ -16,21 +17,25 @@ import pyarrow.parquet as pq
 from assay.chat_templates import TODAY
 from assay.errors import AssayError
 from assay.mixes.export import AUDIT_FILE, FOLDER, SPLITS
-from assay.mixes.formats import FORMATS
+from assay.mixes.formats import FORMATS, PAIR_FORMATS
 from assay.mixes.formats.base import Format, Row, Setting, UnfitRowError, training_template
+from assay.mixes.pairs import PAIRS, PairRecord, decoded_pair
 from assay.mixes.rows import BYTES_A_GROUP, RowRecord, decoded, encoded, lines_of
 from assay.mixes.tokenizer import AuditTokenizer, identity_of, load, tokenizer_folder
 from assay.names import shown
 from assay.steps.writing import whole, writing
 
 FORMATS_FOLDER = "formats"
+Record = TypeVar("Record")
 _ROWS_A_GROUP = 256
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--mix", required=True, help="which mix, or final_v1, final_v2")
-    parser.add_argument("--format", required=True, help=f"for which trainer: {', '.join(FORMATS)}")
+    parser.add_argument("--mix", required=True, help="which mix, or final_v1, final_v2, or pairs")
+    parser.add_argument(
+        "--format", required=True, help=f"for which trainer: {', '.join(FORMATS)}; of pairs: {', '.join(PAIR_FORMATS)}"
+    )
     parser.add_argument("--out", type=Path, help="the file to write (default: below mixes/formats of the exports)")
     parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="rows of one split alone")
     parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
@@ -44,9 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the rows, the configuration beside them, and say how many rows became how many."""
-    made = FORMATS.get(arguments.format)
+    formats = PAIR_FORMATS if arguments.mix == PAIRS else FORMATS
+    made = formats.get(arguments.format)
     if made is None:
-        raise AssayError(f"no format is called {shown(arguments.format)}; there are {', '.join(FORMATS)}")
+        raise AssayError(
+            f"no format of {shown(arguments.mix)} is called {shown(arguments.format)}; there are {', '.join(formats)}"
+        )
     exports = arguments.exports or Path(os.environ.get("ASSAY_EXPORTS") or "exports")
     source = mix_file(exports, arguments.mix)
     raw_root = os.environ.get("ASSAY_RAW_ROOT") or "tests/fixtures/raw"
@@ -66,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise AssayError(f"{shown(target)} lies among the mixes themselves: name a file in another folder with --out")
     if arguments.max_row_tokens is not None and arguments.max_row_tokens < 1:
         raise AssayError(f"a context of {arguments.max_row_tokens} tokens holds no row: name a larger --max-row-tokens")
-    lengths = audited_lengths(exports, arguments.max_row_tokens)
+    measured = pair_lengths(source, arguments.max_row_tokens) if arguments.mix == PAIRS else None
+    lengths = measured or audited_lengths(exports, arguments.max_row_tokens)
     arguments.max_row_tokens = lengths.limit
     if tokenizer is None and lengths.limit is not None:
         print(
@@ -137,6 +146,20 @@ def audited_lengths(exports: Path, limit: int | None) -> Lengths:
             behind = [turn.message_index for turn in passed if (turn.end_token or 0) > limit]
             if behind:
                 cut_off[said.id] = frozenset(behind)
+    return Lengths(longest if limit is None else limit, longest, cut_off)
+
+
+def pair_lengths(source: Path, limit: int | None) -> Lengths:
+    """The same of preference pairs, which say their tokens themselves; a pair that has more is cut off."""
+    longest: int | None = 0
+    cut_off: dict[str, frozenset[int]] = {}
+    for line in lines_of(source):
+        pair = _decoded(decoded_pair, line, source)
+        tokens = pair.pair_meta.chosen_tokens, pair.pair_meta.rejected_tokens
+        needed = None if None in tokens else max(one or 0 for one in tokens)
+        longest = None if longest is None or needed is None else max(longest, needed)
+        if limit is not None and needed is not None and needed > limit:
+            cut_off[pair.id] = frozenset((0,))
     return Lengths(longest if limit is None else limit, longest, cut_off)
 
 
@@ -236,17 +259,21 @@ def write_format(
     if template is not None:
         result.beside.append(template_path)
 
+    decode: Callable[[bytes], RowRecord | PairRecord] = decoded_pair if arguments.mix == PAIRS else decoded
+
     def made_rows() -> Iterator[Row]:
         for line in lines_of(source):
-            row = _row(line, source)
-            if arguments.split not in ("all", row.train_meta.split):
+            row: RowRecord | PairRecord = _decoded(decode, line, source)
+            if arguments.split not in ("all", row.split):
                 continue
             result.n_read += 1
-            result.n_validation += row.train_meta.split == "validation"
+            result.n_validation += row.split == "validation"
             if row.id in cut_off:
-                kept = _without(row, cut_off[row.id]) if made.one_row_a_turn else None
-                result.n_cut_off += _n_targets(row) - (_n_targets(kept) if kept else 0)
-                if kept is None or not _n_targets(kept):
+                kept = None
+                if made.one_row_a_turn and isinstance(row, RowRecord):
+                    kept = _without(row, cut_off[row.id])
+                result.n_cut_off += row.n_targets - (kept.n_targets if kept else 0)
+                if kept is None or not kept.n_targets:
                     continue
                 row = kept
             try:
@@ -269,10 +296,6 @@ def write_format(
     return result
 
 
-def _n_targets(row: RowRecord) -> int:
-    return sum(message.train for message in row.messages)
-
-
 def _without(row: RowRecord, places: frozenset[int]) -> RowRecord:
     """The row with the messages at these places as context."""
     messages = [
@@ -282,9 +305,9 @@ def _without(row: RowRecord, places: frozenset[int]) -> RowRecord:
     return msgspec.structs.replace(row, messages=messages)
 
 
-def _row(line: bytes, source: Path) -> RowRecord:
+def _decoded(decode: Callable[[bytes], Record], line: bytes, source: Path) -> Record:
     try:
-        return decoded(line)
+        return decode(line)
     except (msgspec.MsgspecError, ValueError) as error:
         raise AssayError(f"{shown(source)} holds a line that is no row of a mix: {error}") from None
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from assay.errors import AssayError
 from assay.exporting import size_and_hash
+from assay.mixes.pairs import PAIRS, write_pairs
 from assay.mixes.rows import RowEncoder, RowFile, decoded, encoded, row_writer
 from assay.mixes.texts import Block, Place, conversations
 from assay.steps.pool import each
@@ -101,6 +102,11 @@ class _FinalTask:
         return sum(files[".jsonl"].stat().st_size for files in self.mixes)
 
 
+def pair_files() -> list[str]:
+    """The files of the preference pairs."""
+    return [f"{PAIRS}{ending}" for ending in _OF_A_MIX]
+
+
 def file_names(mixes: Sequence[str]) -> list[str]:
     """The files of the mixes and the finals, in order; each is written even when it has no row.
 
@@ -113,23 +119,24 @@ def file_names(mixes: Sequence[str]) -> list[str]:
 def export_mixes(
     rows: Path,
     audit: Path,
+    pairs: Path,
     landing: Path,
     exports: Path,
     mixes: Sequence[str],
     finals: Mapping[str, Sequence[str]],
     workers: int | None = None,
 ) -> list[Written]:
-    """Write every mix and both finals below `exports`/mixes, and the audit beside them; all of them or none.
+    """Write every mix, both finals and the pairs below `exports`/mixes, the audit beside them; all of them or none.
 
     `rows` is a parquet file with a row an exported row: mix, row_id, row_order, split, weight, n_tokens,
     n_trained_tokens, text_source, text_artifact_id, text_line, text_side, message_indexes (of landed messages), turns
-    (of `rows.TURN`). `audit` is one with a line of `mask_audit.jsonl` a row, in order. `mixes` are the mixes of the
-    plan in its order, `finals` those that each final puts together. Raises AssayError when a file cannot be written
-    or a text is gone.
+    (of `rows.TURN`). `audit` is one with a line of `mask_audit.jsonl` a row, in order, `pairs` that of
+    `pairs.write_pairs`. `mixes` are the mixes of the plan in its order, `finals` those that each final puts together.
+    Raises AssayError when a file cannot be written or a text is gone.
     """
     folder = exports / FOLDER
     parts = folder / PARTS_FOLDER
-    names = [*file_names(mixes), AUDIT_FILE]
+    names = [*file_names(mixes), *pair_files(), AUDIT_FILE]
     with writing(exports):
         folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(parts, ignore_errors=True)
@@ -173,6 +180,10 @@ def export_mixes(
             with ThreadPoolExecutor(min(workers or len(together), len(together))) as pool:
                 for made_files in pool.map(_put_together, together):
                     written += made_files
+            by_split = {split: paths[f"{PAIRS}.{split}.parquet"] for split in SPLITS}
+            counts = write_pairs(pairs, landing, paths[f"{PAIRS}.jsonl"], paths[f"{PAIRS}.parquet"], by_split)
+            named = {path: name for name, path in paths.items()}
+            written += [Written(named[path], *size_and_hash(path), n_rows) for path, n_rows in counts.items()]
             written.append(_write_audit(audit, paths[AUDIT_FILE]))
     finally:
         shutil.rmtree(parts, ignore_errors=True)

@@ -80,6 +80,16 @@ class RowRecord(msgspec.Struct):
     mix: str
     train_meta: MetaRecord
 
+    @property
+    def split(self) -> str | None:
+        """Train or validation."""
+        return self.train_meta.split
+
+    @property
+    def n_targets(self) -> int:
+        """Messages that train."""
+        return sum(message.train for message in self.messages)
+
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RowRecord)

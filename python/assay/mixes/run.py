@@ -30,7 +30,6 @@ from assay.steps.state import digest, versions
 from assay.steps.tables import Output, batch_of
 from assay.tokenizer_folder import named_tokens_of
 
-ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
 _ALONE_ROWS = 400
 _FINGERPRINT = b"assay.fingerprint"
 
@@ -74,8 +73,13 @@ TURNS = pa.schema(
 )
 """One row a trained turn of a candidate row; `end_token` is exclusive and counts the stop token in the span."""
 
-OUTPUTS = {ROWS_TABLE: ROWS, TURNS_TABLE: TURNS}
-STEP = "mask_audit"
+STEPS = {"mix": "mask_audit", "pair": "pair_audit"}
+"""What an audit is called, by what it audits: rows of a mix, or the two sides of a preference pair."""
+
+
+def outputs_of(subject: str) -> dict[str, pa.Schema]:
+    """The tables of an audit."""
+    return {f"{subject}_audit_rows": ROWS, f"{subject}_audit_turns": TURNS}
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ class Settings:
     identity: Identity
     max_row_tokens: int
     fingerprint: str
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,9 @@ def audit_tree(
     max_row_tokens: int,
     workers: int | None = None,
     today: str = TODAY.isoformat(),
+    subject: str = "mix",
 ) -> Report:
-    """Bring `mix_audit_rows` and `mix_audit_turns` below `landing` to what the rows say.
+    """Bring the tables of `outputs_of(subject)` below `landing` to what the rows say.
 
     `rows` is a parquet file with a row a candidate row: mix, row_id, text_source, text_artifact_id, text_line,
     text_side, message_indexes, trained (both: indexes of landed messages). Results are found again by content: the
@@ -175,12 +181,13 @@ def audit_tree(
         Task(landing, block, landed.get(artifact_key(block.artifact_id)), tuple(cut))
         for block, cut in sorted(_blocks(rows).items())
     ]
+    outputs = outputs_of(subject)
     step = Step(
-        name=STEP,
+        name=STEPS[subject],
         folder=landing,
-        outputs={name: Output(schema.with_metadata({_FINGERPRINT: fingerprint})) for name, schema in OUTPUTS.items()},
+        outputs={name: Output(schema.with_metadata({_FINGERPRINT: fingerprint})) for name, schema in outputs.items()},
         fingerprint=fingerprint,
-        work=partial(_audit, Settings(tokenizer, identity, max_row_tokens, fingerprint)),
+        work=partial(_audit, Settings(tokenizer, identity, max_row_tokens, fingerprint, tuple(outputs))),
         alone_below=_ALONE_ROWS,
     )
     outcome = run(step, tasks, workers)
@@ -255,8 +262,8 @@ def _audit(settings: Settings, task: Task, write: Write) -> dict[str, int]:
         for request in requests:
             result = unknown(request, "no_messages")
             add(request, audited_row(_content_key({}, request), request, result, settings))
-    for table, values in ((ROWS_TABLE, rows), (TURNS_TABLE, turns)):
-        write(table, batch_of(OUTPUTS[table], sorted(values, key=lambda row: row[:3])))
+    for table, schema, values in zip(settings.outputs, (ROWS, TURNS), (rows, turns), strict=True):
+        write(table, batch_of(schema, sorted(values, key=lambda row: row[:3])))
     return {"n_audited": n_audited, "n_tokens": n_tokens}
 
 
@@ -320,7 +327,7 @@ def _content_key(digests: dict[int, bytes], request: RowRequest) -> str:
 
 def _known(settings: Settings, task: Task) -> dict[str, AuditedRow]:
     """What an earlier build found out of the same content; a file of other code or settings is as good as none."""
-    paths = [task.landing / table / f"{task.key}.parquet" for table in OUTPUTS]
+    paths = [task.landing / table / f"{task.key}.parquet" for table in settings.outputs]
     try:
         marks = {(pq.read_schema(path).metadata or {}).get(_FINGERPRINT) for path in paths}
         if marks != {settings.fingerprint.encode()}:

@@ -18,8 +18,8 @@ does not train is context, the failed states included. `train_meta` names for ev
 earned, whether it is a recovery, and the kind of its command, so that composition can change at training time.
 
 Each mix is a file of JSON lines (`<mix>.jsonl`), the same rows as parquet, and as parquet by split; `final_v1` and
-`final_v2` put mixes together. Rows of one task, duplicates and near duplicates share a split. `mask_audit.jsonl` holds
-for every candidate row what became of its mask.
+`final_v2` put mixes together. `pairs` holds preference pairs in the same forms. Rows of one task, duplicates and near
+duplicates share a split. `mask_audit.jsonl` holds for every candidate row what became of its mask.
 
 {% if tokenizer is none %}
 No tokenizer was named when this was built. The mask is a flag on whole messages and was looked at as that: what trains

@@ -67,13 +67,12 @@ def croissant(
     license_name: str,
     version: str,
     files: Sequence[DataFile],
-    record_sets: Mapping[str, str],
-    schema: pa.Schema,
+    record_sets: Mapping[str, tuple[str, pa.Schema]],
     responsible: Mapping[str, str],
 ) -> dict[str, Any]:
     """The metadata as a JSON-LD object.
 
-    `record_sets` maps a record set's name to the file of JSON lines that holds its records, all of `schema`;
+    `record_sets` maps a record set's name to the file of JSON lines that holds its records, with their schema;
     `responsible` maps properties of the RAI vocabulary to their texts.
     """
     return {
@@ -105,7 +104,7 @@ def croissant(
                 "name": record_set,
                 "field": [made for field in schema for made in _fields([field], record_set, file_name, field.name, "")],
             }
-            for record_set, file_name in record_sets.items()
+            for record_set, (file_name, schema) in record_sets.items()
         ],
     }
 

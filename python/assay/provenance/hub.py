@@ -50,10 +50,15 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
 
 
 def head(
-    license_name: str, schema: pa.Schema, configurations: Mapping[str, Sequence[Split]], default: str, n_rows: int
+    license_name: str,
+    schemas: Mapping[str, pa.Schema],
+    configurations: Mapping[str, Sequence[Split]],
+    default: str,
+    n_rows: int,
 ) -> str:
     """The head between its two lines of dashes: licence, sizes, and each configuration with its splits and features.
 
+    `schemas` and `configurations` have the same names.
     A split without rows is left out, and so is a configuration without a split: readers refuse a card that names one.
     """
     held = {name: [split for split in splits if split.n_rows] for name, splits in configurations.items()}
@@ -73,7 +78,7 @@ def head(
         "dataset_info": [
             {
                 "config_name": name,
-                "features": features(list(schema)),
+                "features": features(list(schemas[name])),
                 "splits": [
                     {"name": split.name, "num_bytes": split.n_uncompressed_bytes, "num_examples": split.n_rows}
                     for split in splits

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay
 from assay.errors import AssayError
 from assay.exporting import FILES, files_table, inputs_sha256, rules_json, size_and_hash
 from assay.mixes import export as mixes
+from assay.mixes.pairs import PAIRS
+from assay.mixes.pairs import SCHEMA as PAIR_ROWS
 from assay.mixes.rows import SCHEMA as MIX_ROWS
 from assay.names import shown
 from assay.provenance.cards import MIXES_CARD, Rows, card_table, rendered
@@ -34,6 +37,11 @@ _COMPOSITION = (
     "median_row_tokens n_over_limit recovery_share n_validation_rows"
 ).split()
 _COVERAGE = "failure_class description n_failures share_of_failures covered_by n_rows n_train_turns".split()
+_PAIR_LEDGER = "step reason pairs".split()
+_PAIRS_NOTE = (
+    "Two sides of one rollout of which one scored higher. `prompt` is what both share, `chosen` and `rejected` are the "
+    "first reply in which they part; the scores are those of the whole sides."
+)
 _LEDGER = "mix step reason rows turns".split()
 _AUDIT = """
     mix, verdict, reason, count(*) as n_rows, sum(n_tokens)::bigint as n_tokens, sum(n_trained_turns)::bigint
@@ -103,16 +111,16 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
     named = ", ".join(sorted({str(row["judge_model"]) for row in judges if row["judge_model"]})) or "none"
     planned = _rows(tables["mix_plan"].order("position"), ordered=True)
     plan = [str(row["mix"]) for row in planned]
-    names = [*plan, *mixes.FINALS]
-    held = {mix: [mix] for mix in plan}
+    held = {mix: [mix] for mix in (*plan, PAIRS)}
     held |= {final: [str(row["mix"]) for row in planned if row[f"in_{final}"]] for final in mixes.FINALS}
+    schemas = {name: PAIR_ROWS if name == PAIRS else MIX_ROWS for name in held}
     mix_files = [
         DataFile(name, by_name[f"{mixes.FOLDER}/{name}"]["bytes"], by_name[f"{mixes.FOLDER}/{name}"]["sha256"])
-        for name in mixes.file_names(plan)
+        for name in (*mixes.file_names(plan), *mixes.pair_files())
     ]
     mix_card = rendered(
         MIXES_CARD,
-        head=_mix_head(root, held, by_name, settings["dataset_license"]),
+        head=_mix_head(root, held, schemas, by_name, settings["dataset_license"]),
         tables=_card_tables(tables, by_name, settings),
         tokenizer=_rules(by_name)["tokenizer"],
     )
@@ -122,8 +130,7 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
         license_name=settings["dataset_license"],
         version=assay.__version__,
         files=mix_files,
-        record_sets={name: f"{name}.jsonl" for name in names},
-        schema=MIX_ROWS,
+        record_sets={name: (f"{name}.jsonl", schema) for name, schema in schemas.items()},
         responsible={
             "dataCollection": "Cut from published duel artifacts and agent trajectories; no text was added or changed.",
             "dataAnnotationProtocol": f"Answers of judge models, whose explanations cite turns. Judges: {named}.",
@@ -141,8 +148,7 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
         license_name=settings["dataset_license"],
         version=assay.__version__,
         files=teacher_files,
-        record_sets={"sft_rows": "sft_rows.jsonl"},
-        schema=TEACHER_ROWS,
+        record_sets={"sft_rows": ("sft_rows.jsonl", TEACHER_ROWS)},
         responsible={
             "dataCollection": "Teacher references of published duel records, repaired and filtered by named rules.",
             "dataBiases": "The reference with the highest lift among those of the commonest first token is taken.",
@@ -156,7 +162,13 @@ def _described(root: Path, files: list[_File], tables: Relations, settings: Mapp
     }
 
 
-def _mix_head(root: Path, finals: Mapping[str, list[str]], by_name: Mapping[str, _File], license_name: str) -> str:
+def _mix_head(
+    root: Path,
+    finals: Mapping[str, list[str]],
+    schemas: Mapping[str, pa.Schema],
+    by_name: Mapping[str, _File],
+    license_name: str,
+) -> str:
     configurations: dict[str, list[Split]] = {}
     for name, held in finals.items():
         for split in mixes.SPLITS:
@@ -168,7 +180,7 @@ def _mix_head(root: Path, finals: Mapping[str, list[str]], by_name: Mapping[str,
             configurations.setdefault(name, []).append(Split(split, tuple(files), n_bytes, size, n_rows))
     last = list(finals)[-1]
     n_rows = sum(split.n_rows for split in configurations[last])
-    return head(license_name, MIX_ROWS, configurations, last, n_rows)
+    return head(license_name, schemas, configurations, last, n_rows)
 
 
 def _uncompressed(path: Path) -> int:
@@ -189,6 +201,7 @@ def _card_tables(tables: Relations, by_name: Mapping[str, _File], settings: Mapp
         card_table("Composition", composition, _COMPOSITION),
         card_table("What failures the mixes cover", coverage, _COVERAGE),
         card_table("From candidate to file", _rows(ledger.project(counted), ordered=True), _LEDGER),
+        card_table("Preference pairs", _rows(tables["pair_ledger"]), _PAIR_LEDGER, _PAIRS_NOTE),
         card_table("Mask audit of the candidate rows", _rows(audit)),
         card_table("Plan", [{**row, "seed": str(row["seed"])} for row in rules["mix_plan"]]),
         card_table("Settings", said, note=_SETTINGS_NOTE),

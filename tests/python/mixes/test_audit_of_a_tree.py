@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from assay.errors import AssayError
 from assay.mixes import run as run_module
-from assay.mixes.run import ROWS_TABLE, TURNS_TABLE, Report, audit_tree
+from assay.mixes.run import Report, audit_tree
 from assay.mixes.texts import LINES_A_BLOCK
 from assay.steps.progress import progress_line
 from mix_inputs import CONVERSATION, PLAIN_TEMPLATE, Landing, candidate, write_candidates, write_tokenizer
 
+ROWS_TABLE, TURNS_TABLE = "mix_audit_rows", "mix_audit_turns"
 RUN = "sn97/runs/a/generated-samples.jsonl"
 SHARD = "mini_coder/data/train-00000.parquet"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from assay.mixes.step import emptied_mix, export_step, unselected_mixes
+from assay.mixes.step import emptied_mix, emptied_pairs, export_step, unselected_mixes
 from dbt_project import session_of_a_run
 
 REFUSED = "template_refused: the template raised: no system role"
@@ -41,6 +41,7 @@ class Tables:
                 f"select mix, row_id, 1 as message_index, 'fail' as verdict, '{turn_reason}' as reason from listed "
                 "where reason = 'no_trained_turn_passes'"
             ),
+            "pair_rows": self.pairs(),
             "drop_ledger": self._sql(
                 "select * from (values ('credit', 1, 'candidate', 'looked at', 9), "
                 "('credit', 1, 'side_gates', 'score', 6), ('credit', 1, 'side_gates', 'scored', 3), "
@@ -50,6 +51,14 @@ class Tables:
                 "as ledger (mix, mix_position, step, reason, rows)"
             ),
         }
+
+    def pairs(self, *reasons: str | None, verdict: str = "'pass'") -> duckdb.DuckDBPyRelation:
+        """Pairs with the reasons that they are dropped for; null for one that is exported."""
+        listed = ", ".join(f"({'null' if reason is None else repr(reason)})" for reason in reasons) or "(null)"
+        return self._sql(
+            f"select drop_reason, drop_reason is null as is_exported, {verdict} as chosen_verdict "
+            f"from (values {listed}) as pairs (drop_reason)" + ("" if reasons else " where false")
+        )
 
     def _sql(self, text: str) -> duckdb.DuckDBPyRelation:
         return self.session.sql(text)
@@ -101,6 +110,18 @@ def test_files_of_the_last_good_build_stay(tmp_path: Path) -> None:
     assert sentence == made.sentence()
     assert [path.name for path in (tmp_path / "exports" / "mixes").iterdir()] == ["credit.jsonl"]
     assert (tmp_path / "exports" / "mixes" / "credit.jsonl").read_text() == '{"id": "good"}'
+
+
+def test_pairs_that_are_all_refused_are_said_with_their_commonest_reason() -> None:
+    made = Tables({})
+    assert emptied_pairs(made.pairs("chosen: a", "rejected: b", "rejected: b")) == (
+        "the mask audit leaves none of 3 preference pairs, most often for rejected: b; nothing was exported, and the "
+        "files of the last good build stay"
+    )
+    assert emptied_pairs(made.pairs("chosen: a", None)) is None
+    assert emptied_pairs(made.pairs()) is None
+    # Sides that part before a reply were never audited.
+    assert emptied_pairs(made.pairs("sides_differ_before_a_reply", verdict="null")) is None
 
 
 def test_a_mix_that_selects_nothing_is_said_and_stops_nothing() -> None:

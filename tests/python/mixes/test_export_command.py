@@ -87,7 +87,10 @@ def test_rows_held_out_for_validation_are_named_where_they_are_mixed_with_the_ot
     [
         (("--mix", "credits", "--format", "axolotl"), "assay: no mix is called credits; there are credit\n"),
         (("--mix", "../credit", "--format", "trl"), "assay: no mix is called ../credit; there are credit\n"),
-        (("--mix", "credit", "--format", "word"), f"assay: no format is called word; there are {', '.join(FORMATS)}\n"),
+        (
+            ("--mix", "credit", "--format", "word"),
+            f"assay: no format of credit is called word; there are {', '.join(FORMATS)}\n",
+        ),
     ],
 )
 def test_a_name_that_is_unknown_is_answered_with_those_that_are_known(

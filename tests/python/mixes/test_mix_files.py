@@ -16,7 +16,8 @@ import pytest
 from assay.errors import AssayError
 from assay.mixes import export as export_module
 from assay.mixes import rows as rows_module
-from assay.mixes.export import PARTS_FOLDER, Written, export_mixes, file_names
+from assay.mixes.export import PARTS_FOLDER, Written, export_mixes, file_names, pair_files
+from assay.mixes.pairs import SCHEMA as PAIR_SCHEMA
 from assay.mixes.rows import SCHEMA, TURN
 from mix_inputs import CONVERSATION, Landing, candidate
 
@@ -46,6 +47,19 @@ def _row(
             "n_tokens": 9, "n_trained_tokens": 3, "turns": turns}  # fmt: skip
 
 
+PAIRS = pa.schema(
+    [("row_id", pa.string()), ("text_artifact_id", pa.string()), ("text_line", pa.int64()),
+     ("chosen_side", pa.string()), ("rejected_side", pa.string()), ("n_prompt_messages", pa.int64()),
+     *PAIR_SCHEMA.field("pair_meta").type]
+)  # fmt: skip
+
+
+def _pair(line: int, chosen: str, rejected: str, split: str, n_prompt: int = 4) -> dict[str, Any]:
+    return {"row_id": f"pairs/{line}", "text_artifact_id": RUNS[0], "text_line": line, "chosen_side": chosen,
+            "rejected_side": rejected, "n_prompt_messages": n_prompt, "split": split, "chosen_score": 0.9,
+            "rejected_score": 0.25, "reasons": ["score_gap"], "chosen_tokens": 70, "rejected_tokens": None}  # fmt: skip
+
+
 class Site:
     """Landed texts, rows and a folder of exports."""
 
@@ -61,7 +75,9 @@ class Site:
             ("assistant", "é"),
         ]
         for run in RUNS:
-            self.landing.duel(run, {(1, "king"): CONVERSATION, (2, "challenger"): texts})
+            other = [*CONVERSATION[:4], ("assistant", "Something\0 else."), ("user", "no")]
+            sides = {(1, "king"): CONVERSATION, (1, "challenger"): other, (2, "challenger"): texts}
+            self.landing.duel(run, {**sides, (3, "king"): other, (3, "challenger"): CONVERSATION[:5]})
         self.landing.mini(SHARD, {3: CONVERSATION})
         # The order of the rows is not that of the files they come from.
         self.rows = [
@@ -72,13 +88,16 @@ class Site:
             _row("e2", 2, "escape_duel", RUNS[1], 1, "king", 3, 2),
             _row("m1", 1, "escape_mini", SHARD, 3, None, 5, 4),
         ]
+        self.pairs: list[dict[str, Any]] = []
 
     def export(self, workers: int = 1) -> list[Written]:
         self.folder.mkdir(exist_ok=True)
         rows, audit = self.folder / "rows.parquet", self.folder / "audit.parquet"
         pq.write_table(pa.Table.from_pylist(self.rows, schema=EXPORTED), rows)
         pq.write_table(pa.table({"id": ["c1", "x"], "verdict": ["pass", "fail"]}), audit)
-        return export_mixes(rows, audit, self.landing.folder, self.exports, MIXES, FINALS, workers)
+        pairs = self.folder / "pairs.parquet"
+        pq.write_table(pa.Table.from_pylist(self.pairs, schema=PAIRS), pairs)
+        return export_mixes(rows, audit, pairs, self.landing.folder, self.exports, MIXES, FINALS, workers)
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.mixes / name).read_bytes().split(b"\n")[:-1]]
@@ -90,6 +109,44 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
+
+
+def test_a_pair_is_what_both_sides_share_and_the_reply_in_which_they_part(site: Site) -> None:
+    site.pairs = [_pair(1, "king", "challenger", "train"), _pair(3, "challenger", "king", "validation")]
+    written = {file.name: file.n_rows for file in site.export()}
+    assert {name: n_rows for name, n_rows in written.items() if name.startswith("pairs")} == {
+        "pairs.jsonl": 2, "pairs.parquet": 2, "pairs.train.parquet": 1, "pairs.validation.parquet": 1,
+    }  # fmt: skip
+    one, three = site.lines("pairs.jsonl")
+    prompt = [{"role": role, "content": content} for role, content in CONVERSATION[:4]]
+    meta = {"split": "train", "chosen_score": 0.9, "rejected_score": 0.25, "reasons": ["score_gap"],
+            "chosen_tokens": 70, "rejected_tokens": None}  # fmt: skip
+    reply = [{"role": "assistant", "content": CONVERSATION[4][1]}]
+    other = [{"role": "assistant", "content": "Something\ufffd else."}]
+    assert one == {
+        "id": "pairs/1",
+        "prompt": prompt,
+        "chosen": reply,
+        "rejected": other,
+        "mix": "pairs",
+        "pair_meta": meta,
+    }
+    assert (three["chosen"], three["rejected"], three["pair_meta"]["split"]) == (reply, other, "validation")
+    assert pq.read_schema(site.mixes / "pairs.parquet").equals(PAIR_SCHEMA)
+    assert pq.read_table(site.mixes / "pairs.parquet").to_pylist() == [one, three]
+    assert pq.read_table(site.mixes / "pairs.validation.parquet").to_pylist() == [three]
+
+
+@pytest.mark.parametrize(
+    ("line", "n_prompt"), [(9, 4), (1, 6), (1, 5)], ids=["no such line", "no reply there", "the sides differ before"]
+)
+def test_a_pair_whose_texts_are_not_as_they_were_stops_the_export(site: Site, line: int, n_prompt: int) -> None:
+    site.export()
+    before = site.bytes_of_all()
+    site.pairs = [_pair(line, "king", "challenger", "train", n_prompt)]
+    with pytest.raises(AssayError, match=f"of pair pairs/{line} (is|are) gone from the landed files: build again"):
+        site.export()
+    assert site.bytes_of_all() == before
 
 
 def test_rows_are_canonical_and_in_the_order_of_the_plan(site: Site) -> None:
@@ -109,7 +166,7 @@ def test_rows_are_canonical_and_in_the_order_of_the_plan(site: Site) -> None:
     assert row["train_meta"]["turns"][0] == {
         "message_index": 2, "turn": 2, "credit": 0.25, "tags": ["explore"], "is_recovery": None, "command_kind": "cat",
     }  # fmt: skip
-    assert [file.name for file in written] == [*file_names(MIXES), "mask_audit.jsonl"]
+    assert [file.name for file in written] == [*file_names(MIXES), *pair_files(), "mask_audit.jsonl"]
     for file in written:
         data = (site.mixes / file.name).read_bytes()
         assert (file.n_bytes, file.sha256) == (len(data), hashlib.sha256(data).hexdigest())

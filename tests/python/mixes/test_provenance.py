@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml  # type: ignore[import-untyped]
 from assay.exporting import files_table
-from assay.mixes.export import SPLITS, file_names
+from assay.mixes.export import SPLITS, file_names, pair_files
 from assay.mixes.rows import SCHEMA, RowRecord, rows_table
 from assay.provenance.cards import MIXES_CARD, card_table, cell, rendered
 from assay.provenance.croissant import DataFile, croissant
@@ -29,7 +29,9 @@ FILES = [DataFile("credit.jsonl", 10, "ab" * 32), DataFile("credit.parquet", 9, 
 
 
 def _croissant(schema: pa.Schema = SCHEMA) -> dict[str, Any]:
-    return croissant("a-set", HOSTILE, "other", "0.1.0", FILES, {"credit": "credit.jsonl"}, schema, {"dataBiases": "b"})
+    return croissant(
+        "a-set", HOSTILE, "other", "0.1.0", FILES, {"credit": ("credit.jsonl", schema)}, {"dataBiases": "b"}
+    )
 
 
 def _fields(fields: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -84,7 +86,7 @@ def test_a_list_of_structs_is_repeated_and_read_by_its_path() -> None:
 
 def test_the_head_names_configurations_splits_and_features() -> None:
     splits = [Split("train", ("credit.train.parquet",), 10, 30, 1500), Split("validation", ("v: 1.parquet",), 5, 7, 2)]
-    lines = head("apache-2.0", SCHEMA, {"credit": splits}, "credit", 1502).splitlines()
+    lines = head("apache-2.0", {"credit": SCHEMA}, {"credit": splits}, "credit", 1502).splitlines()
     assert (lines[0], lines[-1]) == ("---", "---")
     text = "\n".join(lines)
     assert "license: apache-2.0" in lines
@@ -101,7 +103,7 @@ def test_the_head_names_configurations_splits_and_features() -> None:
     "text", ["No", "on", "Y", "NULL", "other\n---\n# <script>", "mit # x", "0", "- a", "", "naïve"]
 )
 def test_a_licence_is_the_same_text_to_a_reader_of_yaml(text: str) -> None:
-    document = head(text, [], {}, "credit", 0)
+    document = head(text, {}, {}, "credit", 0)
     assert yaml.safe_load(document.split("---\n", 1)[1].rsplit("\n---\n", 1)[0])["license"] == text
 
 
@@ -175,7 +177,8 @@ class Site:
             select *, position = 1 as in_final_v1, true as in_final_v2
             from (values ('credit', 1, 7), ('finish_mini', 2, 8)) as plan (mix, position, seed)"""
         )
-        mixes = [*(f"mixes/{name}" for name in file_names(["credit", "finish_mini"])), "mixes/mask_audit.jsonl"]
+        names = (*file_names(["credit", "finish_mini"]), *pair_files(), "mask_audit.jsonl")
+        mixes = [f"mixes/{name}" for name in names]
         rules = json.dumps({"mix_plan": plan, "tokenizer": tokenizer, "tokenizer_sha256": "ab"})
         self.tables = {
             "mix_export": self._files(mixes, rules),
@@ -193,6 +196,7 @@ class Site:
             "drop_ledger": self.session.sql("""
                 select 'credit' as mix, 1 as mix_position, 1 as step_order, 'cap' as step, 'within_cap' as reason,
                 2 as "rows", 3 as turns"""),
+            "pair_ledger": self.session.sql("select 'file' as step, 'in the file' as reason, 7 as pairs"),
             "mask_audit": self.session.sql("""
                 select 'credit' as mix, 'pass' as verdict, null::varchar as reason, 5 as n_tokens, 1 as n_trained_turns,
                 2 as n_trained_tokens, 0 as n_boundary_merges, false as over_limit"""),
@@ -243,9 +247,10 @@ def test_a_build_describes_all_exports_twice_alike(tmp_path: Path) -> None:
     assert "    path:\n    - credit.train.parquet\n    - finish_mini.train.parquet\n" in card
     assert "| credit | 41,463 | 0.5 |" in card
     assert "<script>" not in card
+    assert "| file | in the file | 7 |" in card
     assert "Judges: a/judge." in found["mixes/croissant.json"].decode()
     croissants = [json.loads(found[f"{folder}/croissant.json"]) for folder in ("mixes", "teacher")]
-    assert [len(one["recordSet"]) for one in croissants] == [4, 1]
+    assert [len(one["recordSet"]) for one in croissants] == [5, 1]
     for folder, one in zip(("mixes", "teacher"), croissants, strict=True):
         for file in one["distribution"]:
             assert file["sha256"] == hashlib.sha256(found[f"{folder}/{file['contentUrl']}"]).hexdigest()
@@ -320,7 +325,7 @@ def test_a_final_is_loaded_with_the_splits_that_its_mixes_have(tmp_path: Path, m
 
 def test_a_card_of_no_row_at_all_names_no_configuration() -> None:
     empty = {"credit": [Split("train", (), 0, 0, 0), Split("validation", (), 0, 0, 0)]}
-    made = yaml.safe_load(head("other", SCHEMA, empty, "credit", 0).strip("-\n"))
+    made = yaml.safe_load(head("other", {"credit": SCHEMA}, empty, "credit", 0).strip("-\n"))
     assert set(made) == {"license", "task_categories", "size_categories"}
 
 

@@ -52,10 +52,11 @@ class Setting:
 class Format:
     """A trainer's format.
 
-    `rows` makes its rows from a canonical one and raises UnfitRowError for one the trainer cannot read; `snippet` is
-    its configuration, in a file of the name's ending `snippet_ending`. `one_row_a_turn`: every trained turn has its
-    own row, since the trainer knows no mask by message. `masks_generation_prompt`: the trainer masks as many tokens of
-    a reply as the template's generation prompt has, so that prompt may hold nothing that a reply does not.
+    `rows` makes its rows from a canonical one, or from a preference pair, and raises UnfitRowError for one the trainer
+    cannot read; `snippet` is its configuration, in a file of the name's ending `snippet_ending`. `one_row_a_turn`:
+    every trained turn has its own row, since the trainer knows no mask by message. `masks_generation_prompt`: the
+    trainer masks as many tokens of a reply as the template's generation prompt has, so that prompt may hold nothing
+    that a reply does not.
     `needs_template`: its rows hold what the template printed, so there are none without a tokenizer.
     """
 
@@ -63,7 +64,7 @@ class Format:
     ending: str
     snippet_ending: str
     one_row_a_turn: bool
-    rows: Callable[[RowRecord, Setting], Iterator[Row]]
+    rows: Callable[[Any, Setting], Iterator[Row]]
     snippet: Callable[[Setting], str]
     schema: pa.Schema | None = None
     masks_generation_prompt: bool = False
