@@ -13,6 +13,4 @@ def model(dbt, session):
         "max_row_tokens": int(dbt.config.get("max_row_tokens")),
         "chat_template_date": dbt.config.get("chat_template_date"),
     }
-    return pair_audit_step(
-        session, dbt.this.identifier, dbt.config.get("landing"), settings, dbt.ref("pair_messages")
-    )
+    return pair_audit_step(session, dbt.this.identifier, dbt.config.get("landing"), settings, dbt.ref("pair_messages"))

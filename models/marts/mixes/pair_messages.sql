@@ -1,12 +1,12 @@
 with pairs as (
 
-    select * from {{ ref('mix_pairs') }}
+    select * from {{ ref('pair_candidates') }}
 
 ),
 
 duel_sides as (
 
-    select * from {{ ref('int_mix_duel_sides') }}
+    select * from {{ ref('mix_sides') }}
 
 ),
 

@@ -6,7 +6,7 @@ with pairs as (
 
 duel_sides as (
 
-    select * from {{ ref('int_mix_duel_sides') }}
+    select * from {{ ref('mix_sides') }}
 
 ),
 
@@ -25,7 +25,7 @@ pair_audit as (
 
 benchmark_hits as (
 
-    select * from {{ ref('int_mix_benchmark_hits') }}
+    select * from {{ ref('mix_benchmark_hits') }}
 
 ),
 
