@@ -1,12 +1,21 @@
 """The environment variables of assay: each is checked here, and a faulty one is one sentence that names it."""
 
 import os
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from assay.errors import AssayError
 from assay.names import shown
 
 MOST_THREADS = 1024
+# Catalogs of DuckDB, and the schemas of the warehouse: a file of such a name makes `credit.turns` name two things.
+RESERVED_NAMES = frozenset(
+    "main temp system memory information_schema pg_catalog "
+    "seeds builds landing staging intermediate credit gates mixes teacher promotion".split()
+)
+
+_MEMORY = re.compile(r"(?P<number>[0-9]{1,9}(\.[0-9]{1,3})?) ?(?P<unit>%|[KMGT]i?B)", re.ASCII | re.IGNORECASE)
 
 
 def threads(environment: Mapping[str, str] = os.environ) -> int | None:
@@ -24,3 +33,48 @@ def threads(environment: Mapping[str, str] = os.environ) -> int | None:
             "or leave it out for every core"
         )
     return int(text)
+
+
+def memory(environment: Mapping[str, str] = os.environ) -> str | None:
+    """`ASSAY_MEMORY`: what DuckDB may use, as `8GB` or `60%`; None where it is not set.
+
+    Raises AssayError for anything else, for nothing at all, and for more than 100 %.
+    """
+    text = environment.get("ASSAY_MEMORY")
+    if text is None:
+        return None
+    found = _MEMORY.fullmatch(text)
+    number = float(found["number"]) if found else 0.0
+    if not found or number == 0.0 or (found["unit"] == "%" and number > 100.0):
+        raise AssayError(
+            f"ASSAY_MEMORY is {shown(text[:40])}: set it to an amount such as 8GB or 60%, or leave it out for 60%"
+        )
+    return text
+
+
+def check_warehouse_path(path: str) -> None:
+    """Raise AssayError where `path`, the file of ASSAY_DB, cannot be that of a warehouse."""
+    file = Path(path)
+    named = f"ASSAY_DB is {shown(path[:200])}"
+    name = file.name.partition(".")[0].lower()
+    if not path.strip():
+        raise AssayError("ASSAY_DB is empty: set it to a file, or leave it out for warehouse.duckdb")
+    if ":" in path:
+        raise AssayError(f"{named}: a warehouse is a file whose path has no colon")
+    if "'" in path or '"' in path or not path.isprintable():
+        raise AssayError(f"{named}: choose a path without quotes and control characters")
+    if name in RESERVED_NAMES:
+        raise AssayError(
+            f"{named}: {name} is a name inside the warehouse, and queries could mean either; choose another"
+        )
+    if file.is_dir():
+        raise AssayError(f"{named}, which is a folder: name a file in it")
+    if not file.absolute().parent.is_dir():
+        raise AssayError(f"{named}: its folder does not exist; make it first")
+
+
+def check(path: str, environment: Mapping[str, str] = os.environ) -> None:
+    """Check every variable before anything starts; raise AssayError with one sentence about the first at fault."""
+    threads(environment)
+    memory(environment)
+    check_warehouse_path(path)

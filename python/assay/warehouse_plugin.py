@@ -11,7 +11,9 @@ from typing import Any
 
 import duckdb
 
+from assay.errors import AssayError
 from assay.provenance.code import Code, code_of
+from assay.settings import check
 
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<process>\d+)\)")
 
@@ -24,7 +26,11 @@ class Plugin:
         self.name = name
 
     def update_connection_config(self, credentials: Any, config: dict[str, Any]) -> None:
-        """Open and close the warehouse once; raise `RuntimeError` with one sentence if that fails."""
+        """Check the environment, open and close the warehouse; raise `RuntimeError` with one sentence on a fault."""
+        try:
+            check(credentials.path)
+        except AssayError as error:
+            raise RuntimeError(str(error)) from None
         try:
             duckdb.connect(credentials.path, config=config).close()
         except duckdb.Error as error:
