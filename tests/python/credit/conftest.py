@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from credit.warehouses import SHARED, RunDbt, build
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from credit.warehouses import RunDbt, build, rows
 
 ODD = "00000000-0000-4000-8000-00000000000a"

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from credit.warehouses import rows
 
 V4 = "00000000-0000-4000-8000-000000000002"

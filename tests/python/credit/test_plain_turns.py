@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+
 from credit.plain_turns import COLUMNS, plain_turns
 from credit.warehouses import SHARED
 

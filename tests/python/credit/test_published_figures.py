@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from credit.warehouses import SHARED, expected_json, rows
 
 COMPARED = ("checks", "input", "corpus", "credit_mix", "escape_mix", "combined")
