@@ -241,6 +241,7 @@ verdict_turns as (
 
     select
         mix_verdicts.*,
+        turns.side_id,
         turns.command_kind,
         turns.tags,
         turns.is_recovery,
@@ -248,13 +249,7 @@ verdict_turns as (
         turns.leaves_repeats,
         turns.failures_before
     from mix_verdicts
-    inner join turns
-        on
-            mix_verdicts.eval_run_id = turns.eval_run_id
-            and mix_verdicts.sample_id = turns.sample_id
-            and mix_verdicts.rollout = turns.rollout
-            and mix_verdicts.side = turns.side
-            and mix_verdicts.turn = turns.turn
+    inner join turns on mix_verdicts.turn_id = turns.turn_id
 
 ),
 
@@ -269,12 +264,7 @@ credit_rows as (
         count(*) as n_train_turns,
         count(*) filter (where verdict_turns.is_recovery) as n_recovery
     from mix_sides
-    inner join verdict_turns
-        on
-            mix_sides.eval_run_id = verdict_turns.eval_run_id
-            and mix_sides.sample_id = verdict_turns.sample_id
-            and mix_sides.rollout = verdict_turns.rollout
-            and mix_sides.side = verdict_turns.side
+    inner join verdict_turns on mix_sides.side_id = verdict_turns.side_id
     where verdict_turns.trains_in_credit_mix
     group by mix_sides.eval_run_id, mix_sides.sample_id, mix_sides.rollout, mix_sides.side, mix_sides.score
 

@@ -22,7 +22,6 @@ turns as (
 
 ),
 
--- A sample id names a row of a data set; where that shard was landed, its row says which task it is.
 sides_of_duels as (
 
     select
@@ -36,11 +35,7 @@ sides_of_duels as (
         duel_sides.sample_id,
         duel_sides.rollout,
         duel_sides.model,
-        coalesce(
-            mini_trajectories.instance_id,
-            duel_sides.shard || ':' || cast(duel_sides.dataset_row as varchar),
-            duel_sides.sample_id
-        ) as instance_id,
+        duel_sides.instance_id,
         duel_sides.n_turns,
         duel_sides.is_counted,
         duel_sides.run_state = 'succeeded' as run_succeeded,
@@ -61,11 +56,6 @@ sides_of_duels as (
         duel_sides.text_source = 'messages' as has_messages,
         cast(null as boolean) as verified
     from duel_sides
-    left join mini_trajectories
-        on
-            duel_sides.source = 'mini-coder'
-            and replace(duel_sides.shard, 'mini-coder/', 'mini_coder/') = mini_trajectories.artifact_id
-            and duel_sides.dataset_row + 1 = mini_trajectories.line
 
 ),
 
