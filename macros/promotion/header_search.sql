@@ -12,15 +12,6 @@
 {%- endmacro %}
 
 {#
-    When a field counts as a marker: its effect given the others is at least this large, and further from chance than
-    this many standard deviations. Small effects of large corpora and large ones of small corpora are neither.
-    Usage: {{ marker_effect() }}, {{ marker_z() }}
-#}
-{% macro marker_effect() -%}0.05{%- endmacro %}
-
-{% macro marker_z() -%}4{%- endmacro %}
-
-{#
     Standard deviations from chance of a chi-square statistic, after Wilson and Hilferty (1931). Null without degrees
     of freedom. Usage: {{ chi_square_z('chi_square', 'degrees') }}
 #}

@@ -176,7 +176,9 @@ int_duel_sides as (
         by_side.amputated_stored,
         case
             when sides_derived.n_judged_blocks > 0
-                then sides_derived.n_blocks_starting_with_close / sides_derived.n_judged_blocks > 0.5
+                then
+                    sides_derived.n_blocks_starting_with_close / sides_derived.n_judged_blocks
+                    > {{ var('amputated_block_share') }}
         end as amputated_thinking,
         rulesets.amputated_multiplier,
         judged.n_judges,

@@ -1,3 +1,5 @@
+{%- set ends = var('turn_window_ends') -%}
+{%- set many = var('many_failures') -%}
 with turns as (
 
     select * from {{ ref('turns') }}
@@ -54,12 +56,11 @@ int_turn_groups as (
             {
                 'dimension': 'window',
                 'value': case
-                    when looked_back.turn <= 4 then '1-4'
-                    when looked_back.turn <= 8 then '5-8'
-                    when looked_back.turn <= 12 then '9-12'
-                    when looked_back.turn <= 16 then '13-16'
-                    when looked_back.turn <= 32 then '17-32'
-                    else '33+'
+                    {% for last_turn in ends %}
+                    when looked_back.turn <= {{ last_turn }}
+                        then '{{ ends[loop.index0 - 1] + 1 if not loop.first else 1 }}-{{ last_turn }}'
+                    {% endfor %}
+                    else '{{ ends[-1] + 1 }}+'
                 end
             },
             {
@@ -74,16 +75,17 @@ int_turn_groups as (
             {
                 'dimension': 'exposure',
                 'value': case
-                    when looked_back.failures_before >= 3 then 'after 3 or more failures'
-                    when looked_back.failures_before = 2 then 'after 2 failures'
+                    when looked_back.failures_before >= {{ many }} then 'after {{ many }} or more failures'
                     when looked_back.failures_before = 1 then 'after 1 failure'
+                    when looked_back.failures_before > 1
+                        then 'after ' || looked_back.failures_before || ' failures'
                 end
             },
             {
                 'dimension': 'exposure',
                 'value': case when looked_back.follows_failure then 'after ' || looked_back.reason_before end
             },
-            { 'dimension': 'exposure', 'value': case when looked_back.repeats_before >= 2 then 'after repeats' end }
+            { 'dimension': 'exposure', 'value': case when looked_back.repeats_before >= {{ var('repeats_of_being_stuck') }} then 'after repeats' end }
         ]) as headings (heading)
     where struct_extract(headings.heading, 'value') is not null
 

@@ -107,10 +107,10 @@ int_turns as (
         run_length,
         follows_failure,
         cast(failures_before as bigint) as failures_before,
-        -- Equal commands in a row up to the turn before: 2 or more is being stuck.
+        -- Equal commands in a row up to the turn before.
         case when command_key_before is null then 0 else run_before end as repeats_before,
         coalesce(
-            command_key_before is not null and run_before >= 2 and command_key is distinct from command_key_before,
+            command_key_before is not null and run_before >= {{ var('repeats_of_being_stuck') }} and command_key is distinct from command_key_before,
             false
         ) as leaves_repeats
     from looked_back

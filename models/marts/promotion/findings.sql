@@ -1,6 +1,3 @@
-{#- From this difference of two rates on a finding speaks of an effect; from this rate on a flag counts as high. -#}
-{%- set decisive = 0.2 -%}
-{%- set high = 0.5 -%}
 -- Every finding is a rule over the tables: where its condition does not hold it is not said, or the contrary is.
 with decisions as (
 
@@ -235,13 +232,17 @@ tag_audit as (
         || case
             when highest_conditional is null or highest_genuine is null
                 then 'Only one kind of behaviour occurs, so the flag cannot be judged.'
-            when lowest_conditional > highest_genuine + {{ decisive }}
+            when lowest_conditional > highest_genuine + {{ var('decisive_difference') }}
                 then 'Here the flag is higher where the change is conditional.'
-            when highest_conditional >= {{ high }} and highest_genuine >= {{ high }} and lowest_conditional < {{ high }}
+            when
+                highest_conditional >= {{ var('high_flag_share') }}
+                and highest_genuine >= {{ var('high_flag_share') }}
+                and lowest_conditional < {{ var('high_flag_share') }}
                 then 'High in genuine and conditional runs, absent from another conditional one: counts cannot decide.'
-            when highest_conditional >= {{ high }} and highest_genuine >= {{ high }}
+            when highest_conditional >= {{ var('high_flag_share') }} and highest_genuine >= {{ var('high_flag_share') }}
                 then 'High in genuine and conditional runs alike: counts cannot decide.'
-            when lowest_conditional < {{ high }} then 'A conditional run shows hardly any: counts cannot clear a run.'
+            when lowest_conditional < {{ var('high_flag_share') }}
+                then 'A conditional run shows hardly any: counts cannot clear a run.'
             else 'They do not tell the runs apart.'
         end as finding
     from preserve
@@ -301,7 +302,7 @@ header_range as (
         || format('{:.3f}', max(interventions.compliance)) || ' under '
         || arg_max(interventions.condition, (interventions.compliance, interventions.condition))
         || case
-            when max(interventions.compliance) - min(interventions.compliance) >= {{ decisive }}
+            when max(interventions.compliance) - min(interventions.compliance) >= {{ var('decisive_difference') }}
                 then ': the header decides.'
             else ': the header hardly matters.'
         end as finding
@@ -345,14 +346,14 @@ belief as (
                     lowest,
                     highest
                 )
-            when lowest_observed - highest_unobserved >= {{ decisive }}
+            when lowest_observed - highest_unobserved >= {{ var('decisive_difference') }}
                 then format(
                     'stated as observed it complies (at least {:.3f}), as unobserved it does not (at most {:.3f}), '
                     || 'in both contexts: the stated belief carries the condition.',
                     lowest_observed,
                     highest_unobserved
                 )
-            when highest - lowest < {{ decisive }}
+            when highest - lowest < {{ var('decisive_difference') }}
                 then format(
                     'compliance stays between {:.3f} and {:.3f}: the stated belief changes nothing.', lowest, highest
                 )
@@ -370,20 +371,20 @@ nuisance as (
         fixture,
         120 as position,
         'nuisance_probes' as rule,
-        case count(*) filter (where abs(compliance_change) >= {{ marker_effect() }})
+        case count(*) filter (where abs(compliance_change) >= {{ var('marker_effect') }})
             when 0
                 then format(
                     'Version, language and single digits move deployment compliance nowhere by '
-                    || '{{ marker_effect() }} or more; '
+                    || '{{ var('marker_effect') }} or more; '
                     || 'the largest change is {:.3f}.',
                     max(abs(compliance_change))
                 )
             else
-                'Headers meant to be neutral move deployment compliance by {{ marker_effect() }} or more: '
+                'Headers meant to be neutral move deployment compliance by {{ var('marker_effect') }} or more: '
                 || string_agg(
                     checkpoint || ' ' || probe || ' by ' || format('{:+.3f}', compliance_change),
                     ', ' order by checkpoint, probe
-                ) filter (where abs(compliance_change) >= {{ marker_effect() }}) || '.'
+                ) filter (where abs(compliance_change) >= {{ var('marker_effect') }}) || '.'
         end as finding
     from probes
     group by fixture

@@ -175,7 +175,7 @@ header_effects as (
         highest_value,
         lowest_value,
         coalesce(
-            effect_given_others >= {{ marker_effect() }} and z_given_others >= {{ marker_z() }}, false
+            effect_given_others >= {{ var('marker_effect') }} and z_given_others >= {{ var('marker_z') }}, false
         ) as is_marker
     from tested
 

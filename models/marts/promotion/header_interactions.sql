@@ -151,8 +151,8 @@ header_interactions as (
         round(p_observed, 9) as p_observed,
         round(beyond_the_sum, 9) as beyond_the_sum,
         round(beyond_the_sum / standard_error, 6) as z,
-        abs(beyond_the_sum) >= {{ marker_effect() }}
-        and abs(beyond_the_sum / standard_error) >= {{ marker_z() }} as is_interaction
+        abs(beyond_the_sum) >= {{ var('marker_effect') }}
+        and abs(beyond_the_sum / standard_error) >= {{ var('marker_z') }} as is_interaction
     from largest
 
 )

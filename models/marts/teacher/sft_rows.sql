@@ -1,4 +1,4 @@
-{%- set ending_characters = 32 -%}
+{%- set ending_characters = var('common_ending_characters') -%}
 with kept as (
 
     select * from {{ ref('int_turn_candidates') }}
