@@ -4,13 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# A process a core; a file's tests stay in one, with the fixtures that they share.
+PYTEST := pytest --numprocesses auto --dist loadfile
 # Tests read the bundled sample in a warehouse of their own, whatever the environment says.
 SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=target/sample_exports
 
-.PHONY: build test docs sample bench clean
+.PHONY: build check test docs sample bench clean
 
 build: $(VENV)/.core
 	dbt build
+
+# What is quick: style, types, and every test that needs no warehouse.
+check: $(VENV)/.dev
+	ruff check .
+	ruff format --check .
+	mypy
+	$(PYTEST) -m 'not build'
 
 test: $(VENV)/.dev
 	ruff check .
@@ -19,7 +28,7 @@ test: $(VENV)/.dev
 	@mkdir -p target
 	$(SAMPLE) dbt build --selector everything
 	$(SAMPLE) sqlfluff lint --processes 0 models tests/data
-	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb pytest
+	ASSAY_SAMPLE_WAREHOUSE=target/sample.duckdb $(PYTEST)
 
 docs: $(VENV)/.core
 	dbt docs generate --static

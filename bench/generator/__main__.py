@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 
 if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from generator import duels, teacher, trajectories
+from bench.generator import duels, teacher, trajectories
 
 SOURCES = ("sn97", "sn120", "mini_coder", "trajectories", "tokenizer")
 _TOKENIZER = Path(__file__).parents[2] / "tests" / "fixtures" / "raw" / "tokenizer"

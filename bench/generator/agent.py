@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from generator.world import Issue
+from bench.generator.world import Issue
 
 FORMATS = ("returncode", "openhands", "swe_agent")
 MARKER = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"

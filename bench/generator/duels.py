@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from generator.agent import FORMATS, MARKER, Side, observation, play, system_prompt
-from generator.world import Issue, issue
+from bench.generator.agent import FORMATS, MARKER, Side, observation, play, system_prompt
+from bench.generator.world import Issue, issue
 
 Record = dict[str, Any]
 SIDES = ("previous_king", "challenger")

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generator.agent import MARKER, observation, play
-from generator.duels import digest
-from generator.world import issue
+from bench.generator.agent import MARKER, observation, play
+from bench.generator.duels import digest
+from bench.generator.world import issue
 
 Record = dict[str, Any]
 EPOCH = 13

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from generator.agent import MARKER, observation, play, system_prompt
-from generator.duels import digest
-from generator.world import Issue, issue
+from bench.generator.agent import MARKER, observation, play, system_prompt
+from bench.generator.duels import digest
+from bench.generator.world import Issue, issue
 
 _MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
 _SCHEMA = pa.schema([

@@ -3,8 +3,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from dbt_project import REPOSITORY, RunDbt
+# Before numpy is loaded: threads of two test processes that wait for each other take longer than one that works.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import pytest  # noqa: E402
+from dbt_project import REPOSITORY, RunDbt  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that need a build, so that `make check` can leave them out."""
+    for item in items:
+        if "run_dbt" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.build)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ def logits(tensors: dict[str, Floats], ids: Floats, heads: int, layers: int, dty
         return result
 
     def linear(value: Floats, name: str) -> Floats:
-        result: Floats = value @ t[f"{name}.weight"].T + t[f"{name}.bias"]
+        flat = value.reshape(-1, value.shape[-1]) @ t[f"{name}.weight"].T + t[f"{name}.bias"]
+        result: Floats = flat.reshape(*value.shape[:-1], -1)
         return result
 
     for layer in range(layers):
@@ -37,7 +38,7 @@ def logits(tensors: dict[str, Floats], ids: Floats, heads: int, layers: int, dty
         attended = (weights @ v).transpose(0, 2, 1, 3).reshape(len(ids), length, width)
         x = x + linear(attended, start + "attn.proj")
         hidden = linear(norm(x, start + "ln2"), start + "mlp.fc1")
-        inner = dtype(np.sqrt(2 / np.pi)) * (hidden + dtype(0.044715) * hidden**3)
+        inner = dtype(np.sqrt(2 / np.pi)) * (hidden + dtype(0.044715) * hidden * hidden * hidden)
         x = x + linear(dtype(0.5) * hidden * (1 + np.tanh(inner)), start + "mlp.fc2")
     return linear(norm(x[:, -1], "ln_f"), "head")
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from assay.landing.run import land_tree
-from generator.__main__ import main
-from generator.duels import P_YES, SIDES, Truth
+
+from bench.generator.__main__ import main
+from bench.generator.duels import P_YES, SIDES, Truth
 
 OPTIONS = ["--seed", "5", "--runs", "6", "--samples", "6", "--scale", "small", "--turns", "12", "--duels", "2"]
 

@@ -23,6 +23,9 @@ SHARED = REPOSITORY.parent / "shared"
 Rows = list[dict[str, Any]]
 
 
+pytestmark = pytest.mark.build
+
+
 class Site:
     """A warehouse of its own with its exports; the target folder of dbt is shared, so that it parses once."""
 

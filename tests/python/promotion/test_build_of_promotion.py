@@ -15,6 +15,9 @@ FIXTURE = REPOSITORY / "tests" / "fixtures" / "raw" / "gateway" / "compliance-ba
 SELECTED = ("--select", "+promotion_record", "log_replay_mismatches", "--indirect-selection", "cautious")
 
 
+pytestmark = pytest.mark.build
+
+
 def _build(folder: Path, raw: Path) -> subprocess.CompletedProcess[str]:
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},

@@ -28,6 +28,9 @@ UNUSABLE_SHA256 = hashlib.sha256(UNUSABLE).hexdigest()
 Rows = list[dict[str, Any]]
 
 
+pytestmark = pytest.mark.build
+
+
 class Site:
     """One place for raw tree, warehouse and exports, so that dbt need not parse the project again for every build."""
 
