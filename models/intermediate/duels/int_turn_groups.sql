@@ -1,5 +1,6 @@
 {%- set ends = var('turn_window_ends') -%}
 {%- set many = var('many_failures') -%}
+{%- set stuck = var('repeats_of_being_stuck') -%}
 with turns as (
 
     select * from {{ ref('turns') }}
@@ -85,7 +86,10 @@ int_turn_groups as (
                 'dimension': 'exposure',
                 'value': case when looked_back.follows_failure then 'after ' || looked_back.reason_before end
             },
-            { 'dimension': 'exposure', 'value': case when looked_back.repeats_before >= {{ var('repeats_of_being_stuck') }} then 'after repeats' end }
+            {
+                'dimension': 'exposure',
+                'value': case when looked_back.repeats_before >= {{ stuck }} then 'after repeats' end
+            }
         ]) as headings (heading)
     where struct_extract(headings.heading, 'value') is not null
 
