@@ -140,4 +140,4 @@ def _head(path: Path, license_name: str) -> str:
     metadata = pq.read_metadata(path)
     size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     split = Split("train", (path.name,), path.stat().st_size, size, metadata.num_rows)
-    return head(license_name, ROWS, {"default": [split]}, "default", metadata.num_rows)
+    return head(license_name, {"default": ROWS}, {"default": [split]}, "default", metadata.num_rows)

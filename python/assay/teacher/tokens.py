@@ -16,6 +16,7 @@ from assay.steps.state import code_fingerprint, versions
 from assay.steps.tables import batch_of, files_of
 from assay.teacher import prompts
 from assay.teacher.tables import OUTPUTS, TOKENS
+from assay.tokenizer_folder import TokenizerFailedError, tokenizing
 
 TABLE = "teacher_prompt_tokens"
 STEP = "teacher_prompt_tokens"
@@ -83,21 +84,35 @@ def _tokenizer(path: Path) -> Any:
 
 
 def _count(path: Path | None, task: _Task, write: Write) -> None:
+    count_file(path, task.prompts, write)
+
+
+def count_file(path: Path | None, prompts: Path, write: Write) -> None:
+    """Write the token counts of a file of prompts; a count that there is none of has its fault beside it."""
     tokenizer = _tokenizer(path) if path else None
     columns = ["corpus_epoch", "turn_id", "prompt"]
-    for batch in pq.ParquetFile(task.prompts).iter_batches(batch_size=_PROMPTS_AT_A_TIME, columns=columns):
+    for batch in pq.ParquetFile(prompts).iter_batches(batch_size=_PROMPTS_AT_A_TIME, columns=columns):
         write(TABLE, batch_of(TOKENS, _rows(batch.to_pylist(), tokenizer)))
 
 
 def _rows(records: list[dict[str, Any]], tokenizer: Any) -> list[tuple[Any, ...]]:
     prompts = [record["prompt"] for record in records if record["prompt"] is not None]
-    counts: list[int] = []
-    if tokenizer is not None:
-        counts = [len(encoding.ids) for encoding in tokenizer.encode_batch_fast(prompts, add_special_tokens=False)]
+    following = iter(_counts(prompts, tokenizer) if tokenizer is not None else ())
     rows: list[tuple[Any, ...]] = []
-    following = iter(counts)
     for record in records:
         fault = "no_prompt" if record["prompt"] is None else "no_tokenizer" if tokenizer is None else None
         count = None if fault else next(following)
+        if fault is None and count is None:
+            fault = "tokenizer_failed"
         rows.append((record["corpus_epoch"], record["turn_id"], count, fault))
     return rows
+
+
+def _counts(prompts: list[str], tokenizer: Any) -> list[int | None]:
+    """Tokens of each prompt; null for one that the tokenizer gives up on, which then fails alone."""
+    try:
+        with tokenizing():
+            return [len(encoding.ids) for encoding in tokenizer.encode_batch_fast(prompts, add_special_tokens=False)]
+    except TokenizerFailedError:
+        half = len(prompts) // 2
+        return _counts(prompts[:half], tokenizer) + _counts(prompts[half:], tokenizer) if half else [None]

@@ -9,6 +9,7 @@ import pytest
 from assay.chat_templates import TemplateRefusedError
 from assay.errors import AssayError
 from assay.exporting import json_line
+from assay.teacher import tokens
 from assay.teacher.duel_facts import common_ending, margins, own_tau, rows_of, unknown_reason
 from assay.teacher.export import ROWS, write_rows
 from assay.teacher.prompts import PrefixError, prefix_of_place, prefix_of_view, render_turn
@@ -17,6 +18,7 @@ from assay.teacher.selected import has_environment_turn, is_blank
 from assay.tokenizer_folder import chat_template_of, named_tokens_of
 from assay.validator.repairs import Repaired
 from assay.validator.rollouts import completion_text, fenced
+from tokenizers import Tokenizer
 
 
 @pytest.mark.parametrize(
@@ -300,3 +302,26 @@ def test_files_hold_no_nul_and_still_round_trip(tmp_path: Path) -> None:
 def test_json_has_no_number_that_json_does_not_have() -> None:
     with pytest.raises(ValueError, match="JSON"):
         json_line({"x": float("nan")})
+
+
+def test_a_prompt_that_the_tokenizer_gives_up_on_has_no_count_and_the_others_have_theirs(tmp_path: Path) -> None:
+    bundled = Path(__file__).parents[2] / "fixtures" / "raw" / "tokenizer" / "tokenizer.json"
+    document = json.loads(bundled.read_text(encoding="utf-8"))
+    # The library's pattern runs into its limit there, and panics: no `Exception`.
+    pattern = {"type": "Split", "pattern": {"Regex": "([a-z ]+)+$"}, "behavior": "Isolated", "invert": False}
+    document["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [pattern, document["pre_tokenizer"]]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    prompts = ["A1", "a b " * 60 + "1", None, "B22"]
+    table = pa.table({"corpus_epoch": [1, 1, 1, 1], "turn_id": list("abcd"), "prompt": prompts})
+    pq.write_table(table, tmp_path / "prompts.parquet")
+    written: list[pa.RecordBatch] = []
+    tokens.count_file(tmp_path / "tokenizer.json", tmp_path / "prompts.parquet", lambda _, batch: written.append(batch))
+    found = {row["turn_id"]: (row["n_prefix_tokens"], row["fault"]) for batch in written for row in batch.to_pylist()}
+    alone = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    lengths = [len(alone.encode(text, add_special_tokens=False).ids) for text in ("A1", "B22")]
+    assert found == {
+        "a": (lengths[0], None),
+        "b": (None, "tokenizer_failed"),
+        "c": (None, "no_prompt"),
+        "d": (lengths[1], None),
+    }
