@@ -9,7 +9,7 @@ PYTEST := pytest --numprocesses auto --dist loadfile
 # Tests read the bundled sample in a warehouse of their own, whatever the environment says.
 SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=target/sample_exports
 
-.PHONY: build check test docs sample bench clean
+.PHONY: build check test docs bench clean
 
 build: $(VENV)/.core
 	dbt build
@@ -32,10 +32,6 @@ test: $(VENV)/.dev
 
 docs: $(VENV)/.core
 	dbt docs generate --static
-
-# The bundled sample again, byte for byte, from the project's own generator.
-sample: $(VENV)/.core
-	tests/fixtures/make_raw.sh
 
 bench: $(VENV)/.core
 	python bench/landing.py

@@ -4,7 +4,6 @@ A vector is one line of JSON with `fn`, `version`, `input` and `expected`. Vecto
 are read, compared and printed, never run.
 """
 
-import argparse
 import json
 import math
 from collections import Counter
@@ -34,12 +33,6 @@ class Result:
     file: str
     line: int
     detail: str = ""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("directory", metavar="DIR", type=Path, help="folder with *.jsonl vectors, at any depth")
-    parser.add_argument("--only", metavar="FN", help="run the vectors of this function alone")
 
 
 def shortened(value: Any, characters: int = SHOWN_CHARACTERS) -> str:
@@ -187,13 +180,12 @@ def report(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(directory: Path, only: str | None) -> int:
     """Run the command: 0 when nothing failed, else 1. Raises AssayError for a folder without vectors."""
-    directory: Path = arguments.directory
     results: list[Result] = []
     for path in _vector_files(directory):
-        results += run_file(path, printable(path.relative_to(directory).as_posix()), arguments.only)
+        results += run_file(path, printable(path.relative_to(directory).as_posix()), only)
     if not results:
-        raise AssayError(f"{directory} holds no vector" + (f" of {arguments.only}" if arguments.only else ""))
+        raise AssayError(f"{directory} holds no vector" + (f" of {only}" if only else ""))
     print("\n".join(report(results)))
     return 1 if any(result.outcome == "failed" for result in results) else 0

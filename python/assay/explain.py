@@ -4,9 +4,7 @@ Names are read as people write them: those of `mixes.mix_rows` and of turns, wit
 zeros before a number; a file and a line; a JSON object with the columns of a key.
 """
 
-import argparse
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from assay import settings
 from assay.errors import AssayError
 from assay.names import printable, shown
 from assay.warehouse import open_for_reading
@@ -54,27 +53,10 @@ class Name:
     message: int | None = None
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the name to explain and the warehouse to look in."""
-    parser.add_argument(
-        "name",
-        metavar="ROW_OR_TURN",
-        help="a row (credit/<run>/<sample>#r<rollout>/<side>, finish_mini/<file>#<line>), or a turn of a duel "
-        "(<run>/<sample>#r<rollout>/<side>/<turn>) or of a trajectory (<file>#<line>/<turn>), with or without its mix; "
-        "or a JSON object with such a name or with the columns of a key",
-    )
-    parser.add_argument(
-        "--db",
-        metavar="FILE",
-        default=os.environ.get("ASSAY_DB", "warehouse.duckdb"),
-        help="the warehouse (default: ASSAY_DB, else warehouse.duckdb)",
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(name: str, db: str | None) -> int:
     """Print the explanation; raise `AssayError` where the warehouse or the name is not known."""
-    with open_warehouse(arguments.db) as connection:
-        for line in explain(connection, printable(arguments.name)):
+    with open_warehouse(settings.warehouse() if db is None else db) as connection:
+        for line in explain(connection, printable(name)):
             print(line)
     return 0
 

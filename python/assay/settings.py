@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.names import shown
 
+DEFAULT_WAREHOUSE = "warehouse.duckdb"
 MOST_THREADS = 1024
 # Catalogs of DuckDB, and the schemas of the warehouse: a file of such a name makes `credit.turns` name two things.
 RESERVED_NAMES = frozenset(
@@ -50,6 +51,19 @@ def memory(environment: Mapping[str, str] = os.environ) -> str | None:
             f"ASSAY_MEMORY is {shown(text[:40])}: set it to an amount such as 8GB or 60%, or leave it out for 60%"
         )
     return text
+
+
+def raw_root(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """`ASSAY_RAW_ROOT`, None where it is not set."""
+    text = environment.get("ASSAY_RAW_ROOT")
+    return Path(text) if text else None
+
+
+def warehouse(environment: Mapping[str, str] = os.environ) -> str:
+    """`ASSAY_DB`, the file of the warehouse; raises AssayError where it cannot be one."""
+    path = environment.get("ASSAY_DB", DEFAULT_WAREHOUSE)
+    check_warehouse_path(path)
+    return path
 
 
 def check_warehouse_path(path: str) -> None:

@@ -1,37 +1,45 @@
 """`assay land`: the landing step by itself, to look at a raw tree without building the warehouse."""
 
-import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 from assay.landing.rows import QUARANTINE_TABLE
 from assay.landing.run import Report, land_tree
 from assay.names import shown
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("raw_root", type=Path, help="the raw tree")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the parquet files")
-    parser.add_argument("--workers", type=int, default=None, help="processes; default: one a core")
-    parser.add_argument("--max-line-megabytes", type=int, default=256, help="longer lines are quarantined unread")
-    parser.add_argument(
-        "--follow-links-out-of-raw-root", action="store_true", help="read what links to places outside RAW name"
-    )
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(
+    raw_root: Path, out: Path, workers: int | None, max_line_megabytes: int, follow_links_out: bool, as_json: bool
+) -> int:
     """Land the tree and print what was found."""
-    report = land_tree(
-        arguments.raw_root,
-        arguments.out,
-        arguments.workers,
-        arguments.max_line_megabytes,
-        arguments.follow_links_out_of_raw_root,
-    )
+    report = land_tree(raw_root, out, workers, max_line_megabytes, follow_links_out)
+    if as_json:
+        print(json.dumps(as_object(report)))
+        return 0
     print(summary(report))
     if report.reasons:
-        print(f"  every quarantined line with file, place and reason: {shown(arguments.out / QUARANTINE_TABLE)}")
+        print(f"  every quarantined line with file, place and reason: {shown(out / QUARANTINE_TABLE)}")
     return 0
+
+
+def as_object(report: Report) -> dict[str, Any]:
+    """The same facts for a script."""
+    sources: dict[str, dict[str, int]] = {}
+    for row in report.artifacts:
+        counts = sources.setdefault(row["source"], dict.fromkeys(("files", "bytes", "lines", "quarantined"), 0))
+        counts["files"] += 1
+        counts["bytes"] += row["bytes"]
+        counts["lines"] += row["n_lines"] or 0
+        counts["quarantined"] += row["n_quarantined"] or 0
+    return {
+        "sources": sources,
+        "quarantined": report.reasons,
+        "not_read": {"links_out_of_raw_root": report.links_out, "strangers": report.strangers},
+        "files_read": report.n_read,
+        "bytes_read": report.bytes_read,
+        "seconds": round(report.seconds, 3),
+    }
 
 
 def summary(report: Report) -> str:

@@ -127,7 +127,8 @@ def find_artifacts(raw_root: Path, follow_links_out: bool = False) -> tuple[list
     for source in SOURCES:
         if source in entries:
             artifacts += _source_artifacts(raw_root, source, within)
-    strangers = [printable(entry) for entry in entries if entry not in SOURCES]
+    # What begins with a dot is kept there by tools, such as the record of a harvest.
+    strangers = [printable(entry) for entry in entries if entry not in SOURCES and not entry.startswith(".")]
     artifacts.sort(key=lambda artifact: artifact.artifact_id)
     for one, other in pairwise(artifacts):
         if one.artifact_id == other.artifact_id:

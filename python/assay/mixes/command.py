@@ -1,11 +1,10 @@
 """`assay export`: an exported mix in the form that a trainer reads, with the configuration to read it by."""
 
-import argparse
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,25 +29,23 @@ Record = TypeVar("Record")
 _ROWS_A_GROUP = 256
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--mix", required=True, help="which mix, or final_v1, final_v2, or pairs")
-    parser.add_argument(
-        "--format", required=True, help=f"for which trainer: {', '.join(FORMATS)}; of pairs: {', '.join(PAIR_FORMATS)}"
-    )
-    parser.add_argument("--out", type=Path, help="the file to write (default: below mixes/formats of the exports)")
-    parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="rows of one split alone")
-    parser.add_argument("--exports", type=Path, help="where a build wrote its exports (default: ASSAY_EXPORTS)")
-    parser.add_argument("--tokenizer", help="the tokenizer that proved the masks (default: as in a build)")
-    parser.add_argument(
-        "--max-row-tokens",
-        type=int,
-        help="context to train with; a target that ends behind it is left out (default: what the longest row has)",
-    )
+@dataclass(frozen=True)
+class Request:
+    """What the user asks of an export; where a file is null, the one of the last build."""
+
+    mix: str
+    format: str
+    out: Path | None = None
+    split: str = "all"
+    exports: Path | None = None
+    tokenizer: str | None = None
+    max_row_tokens: int | None = None
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Request) -> int:
     """Write the rows, the configuration beside them, and say how many rows became how many."""
+    if arguments.split not in ("all", *SPLITS):
+        raise AssayError(f"no split is called {shown(arguments.split)}; there are all, {', '.join(SPLITS)}")
     formats = PAIR_FORMATS if arguments.mix == PAIRS else FORMATS
     made = formats.get(arguments.format)
     if made is None:
@@ -67,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     marked = "" if arguments.split == "all" else f".{arguments.split}"
     default = exports / FOLDER / FORMATS_FOLDER / f"{arguments.mix}{marked}.{made.name}{made.ending}"
-    target: Path = arguments.out or default
+    target = arguments.out or default
     if shown(target.name) != target.name:
         raise AssayError(f"no configuration can name the file {shown(target)}: give it a name of plain text with --out")
     if target.resolve().parent == source.resolve().parent:
@@ -76,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise AssayError(f"a context of {arguments.max_row_tokens} tokens holds no row: name a larger --max-row-tokens")
     measured = pair_lengths(source, arguments.max_row_tokens) if arguments.mix == PAIRS else None
     lengths = measured or audited_lengths(exports, arguments.max_row_tokens)
-    arguments.max_row_tokens = lengths.limit
+    arguments = replace(arguments, max_row_tokens=lengths.limit)
     if tokenizer is None and lengths.limit is not None:
         print(
             f"no tokenizer was named at the build: it is not known which targets a context of {lengths.limit:,} tokens "
@@ -232,7 +229,7 @@ def write_format(
     made: Format,
     source: Path,
     target: Path,
-    arguments: argparse.Namespace,
+    arguments: Request,
     tokenizer: AuditTokenizer | None,
     cut_off: Mapping[str, frozenset[int]],
 ) -> Result:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from assay.mixes.rows import MessageRecord, MetaRecord, RowRecord, TurnRecord
 from assay.mixes.tokenizer import AuditTokenizer, identity_of, load
-from assay.sample.tokenizer import CHAT_TEMPLATE
 from dbt_project import REPOSITORY
 
 BUNDLED = REPOSITORY / "tests" / "fixtures" / "raw" / "tokenizer"
+BUNDLED_TEMPLATE = (BUNDLED / "chat_template.jinja").read_text(encoding="utf-8")
 
 PLAIN_TEMPLATE = (
     "{%- for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}"
@@ -45,7 +45,7 @@ def with_template(template: str, **changes: Any) -> AuditTokenizer:
     return AuditTokenizer({**tokenizer_document(), **changes}, template, {"eos_token": "<|im_end|>"})
 
 
-def write_tokenizer(folder: Path, template: str = CHAT_TEMPLATE) -> Path:
+def write_tokenizer(folder: Path, template: str = BUNDLED_TEMPLATE) -> Path:
     """Write a tokenizer folder with this template; returns it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.json").write_bytes((BUNDLED / "tokenizer.json").read_bytes())

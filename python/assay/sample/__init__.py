@@ -1,1 +1,0 @@
-"""An invented raw tree in the published layout: invented repositories, simulated agents, ruled judgements."""
