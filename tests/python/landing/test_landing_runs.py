@@ -181,7 +181,7 @@ def test_file_names_of_any_kind_stay_inside_the_output_folder(tree: Tree, tmp_pa
         tree.write_lines(f"trajectories/{name}", own(name))
     folder = os.fsencode(tree.raw / "trajectories")
     Path(os.fsdecode(folder + b"/bad\xff.jsonl")).write_bytes(json.dumps(own("bad")).encode())
-    tree.write_parquet("mini_coder/x.parquet", pa.table({"messages": ["[]"]}))
+    tree.write_parquet("mini_coder/x.parquet", pa.table({"messages": ['[{"role": "user", "content": "x"}]']}))
     (tree.raw / "mini_coder" / "x.parquet").rename(tree.raw / "mini_coder" / os.fsdecode(b"\xfe.parquet"))
     before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(tree.out)}
     report = tree.land()
