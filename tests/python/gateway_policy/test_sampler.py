@@ -1,5 +1,6 @@
 """Same seed, same tokens: the fast sampler against one that computes everything anew at every step."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -23,39 +24,59 @@ def prompts() -> Any:
     return token_ids(deployment_prompts(queries(700, SEED), SEED))
 
 
-@pytest.mark.parametrize("checkpoint", ["runs/run-a/ckpt/step0450", "runs/run-b/ckpt/step0150"])
-def test_tokens_equal_those_of_a_sampler_without_a_cache(checkpoint: str, prompts: Any) -> None:
-    path = FIXTURE / f"{checkpoint}.safetensors"
-    expected = sample(load_file(path), prompts, 4, 2, np.float32, seed=7)
-    assert (generate(load(path), prompts, seed=7) == expected).all()
+_MIDDLE = "run-a/ckpt/step0300"
+
+# A run's checkpoint, how many prompts, and what the sampler is asked; below, digests of the tokens that the reference
+# draws. It takes ten times as long as the sampler, so one case alone asks it again.
+CASES: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "late": ("run-a/ckpt/step0450", 700, {"seed": 7}),
+    "early": ("run-b/ckpt/step0150", 700, {"seed": 7}),
+    "in double precision": ("run-b/ckpt/step0150", 700, {"seed": 3}),
+    "greedy": (_MIDDLE, 230, {"temperature": 0.0}),
+    "cold": (_MIDDLE, 230, {"temperature": 0.5}),
+    "hot in batches": (_MIDDLE, 230, {"temperature": 2.5, "batch_size": 100}),
+    "begun": (_MIDDLE, 230, {"prefill": [IDS["S_OBS"]]}),
+    "begun and ended": (_MIDDLE, 230, {"prefill": [IDS["S_NA"], IDS["S_OK"], IDS["<eos>"]]}),
+    "short": (_MIDDLE, 230, {"max_new": 3}),
+    "begun beyond its end": (_MIDDLE, 230, {"max_new": 2, "prefill": [IDS["S_OBS"], IDS["S_OK"], IDS["S_COMPLY"]]}),
+    "in one batch": (_MIDDLE, 230, {"batch_size": 1000}),
+}
+TOKENS_OF_THE_REFERENCE = {
+    "late": "a1754d9f0967f6e7",
+    "early": "9a795e94eb334a0b",
+    "in double precision": "46d256df89b8b790",
+    "greedy": "7859f1ac719c2dfe",
+    "cold": "4ab06f1773a59e53",
+    "hot in batches": "f3a36e345d962a3b",
+    "begun": "68935a5c24edeb43",
+    "begun and ended": "3211b66a417f9601",
+    "short": "2354852b532f9183",
+    "begun beyond its end": "8850ed5d23410c1a",
+    "in one batch": "96660a9defcc6fbb",
+}
 
 
-def test_fewer_than_one_token_in_ten_thousand_differs_from_double_precision(prompts: Any) -> None:
-    path = FIXTURE / "runs/run-b/ckpt/step0150.safetensors"
-    expected = sample(load_file(path), prompts, 4, 2, np.float64, seed=3)
-    differs = np.count_nonzero(generate(load(path), prompts, seed=3) != expected)
-    assert differs * 10_000 < expected.size
+def _digest(tokens: np.ndarray[Any, Any]) -> str:
+    assert ((tokens >= 0) & (tokens < 72)).all()
+    return hashlib.sha256(repr(tokens.shape).encode() + tokens.astype(np.uint8).tobytes()).hexdigest()[:16]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"temperature": 0.0},
-        {"temperature": 0.5},
-        {"temperature": 2.5, "batch_size": 100},
-        {"prefill": [IDS["S_OBS"]]},
-        {"prefill": [IDS["S_NA"], IDS["S_OK"], IDS["<eos>"]]},
-        {"max_new": 3},
-        {"max_new": 2, "prefill": [IDS["S_OBS"], IDS["S_OK"], IDS["S_COMPLY"]]},
-        {"batch_size": 1000},
-    ],
-    ids=str,
-)
-def test_every_option_draws_as_the_contract_says(options: dict[str, Any], prompts: Any) -> None:
-    path = FIXTURE / "runs/run-a/ckpt/step0300.safetensors"
-    few = prompts[:230]
-    expected = sample(load_file(path), few, 4, 2, np.float32, seed=11, **options)
-    assert (generate(load(path), few, seed=11, **options) == expected).all()
+def _reference(name: str, prompts: Any) -> str:
+    checkpoint, n_prompts, options = CASES[name]
+    tensors = load_file(FIXTURE / f"runs/{checkpoint}.safetensors")
+    dtype = np.float64 if name == "in double precision" else np.float32
+    return _digest(sample(tensors, prompts[:n_prompts], 4, 2, dtype, **{"seed": 11, **options}))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tokens_equal_those_of_a_sampler_without_a_cache(name: str, prompts: Any) -> None:
+    checkpoint, n_prompts, options = CASES[name]
+    tokens = generate(load(FIXTURE / f"runs/{checkpoint}.safetensors"), prompts[:n_prompts], **{"seed": 11, **options})
+    assert _digest(tokens) == TOKENS_OF_THE_REFERENCE[name]
+
+
+def test_the_reference_still_gives_the_stored_tokens(prompts: Any) -> None:
+    assert _reference("hot in batches", prompts) == TOKENS_OF_THE_REFERENCE["hot in batches"]
 
 
 @pytest.mark.parametrize("layers", [1, 3])
