@@ -25,7 +25,8 @@ def test_an_empty_raw_root_builds_every_model_empty_and_says_that_nothing_was_fo
     built = run_dbt("build", raw_root=raw, warehouse=warehouse)
     assert built.returncode == 0, built.stdout
     for source in ("sn97", "sn120", "mini_coder", "gateway", "trajectories", "tokenizer"):
-        assert f"{source}: absent, its models are empty" in built.stdout
+        lacks = "figures of tokens are unknown" if source == "tokenizer" else "its models are empty"
+        assert f"{source}: absent, {lacks}" in built.stdout
     with duckdb.connect(str(warehouse), read_only=True) as connection:
         names = connection.sql(
             "select table_name from information_schema.tables where table_schema = 'staging' order by table_name"

@@ -73,6 +73,7 @@ folders as (
         folder,
         folder_name,
         count(*) as n_files,
+        count(stated_eval_run_id) > 0 as says_its_run,
         coalesce(
             min_by(stated_eval_run_id, (preference, artifact_id)) filter (where stated_eval_run_id is not null),
             case when regexp_full_match(folder_name, '{{ run_id }}', 'i') then folder_name end
@@ -108,6 +109,7 @@ placed as (
         files.stated_eval_run_id,
         folders.eval_run_id,
         folders.n_files,
+        folders.says_its_run,
         counted_folders.folder as counted_folder,
         coalesce(
             files.folder = counted_folders.folder
@@ -127,13 +129,14 @@ numbered as (
         row_number() over (partition by may_count, folder, kind order by artifact_id) as nth_of_kind,
         first_value(artifact_id) over (
             partition by kind, content_sha256
-            order by not may_count asc, n_files desc, artifact_id asc
+            order by not may_count asc, not says_its_run asc, n_files desc, artifact_id asc
         ) as first_of_content
     from placed
 
 ),
 
--- A file of lines that is a copy of another says nothing of its own, whatever folder it lies in.
+-- Scoring lines state no run. In a folder where nothing else states one, a file that is a copy of another says nothing of
+-- its own; in the folder of a run that says its name, equal lines are that run's.
 judged as (
 
     select
@@ -147,7 +150,7 @@ judged as (
             when folder <> counted_folder then 'the run counts by the folder ' || counted_folder
             when not may_count then 'it states the eval run ' || stated_eval_run_id || ', its folder another'
             when nth_of_kind > 1 then 'its folder has another file of its kind'
-            when first_of_content <> artifact_id then 'the same file lies in another folder'
+            when first_of_content <> artifact_id and not says_its_run then 'the same file lies in another folder'
         end as fault
     from numbered
 

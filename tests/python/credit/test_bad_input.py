@@ -327,7 +327,7 @@ def test_without_duels_every_table_is_there_and_empty(run_dbt: RunDbt, tmp_path:
     )
     # These name every mix, gate or class of failure; their counts are 0.
     counts = {"drop_ledger": "rows + turns", "mix_composition": "n_rows", "escape_statistics": "n_rows"}
-    counts["mix_coverage"] = "n_failures + n_rows"
+    counts |= {"mix_coverage": "n_failures + n_rows", "pair_ledger": "pairs"}
     for table in [table for table in tables if table["name"] in counts]:
         column = counts[table["name"]]
         assert rows(warehouse, "select sum({}) as n from {schema}.{name}".format(column, **table)) == [{"n": 0}]
