@@ -1,518 +1,223 @@
-{# The mixes' figures are here as far as gates alone decide them; a test holds the files' rows and turns to the same. #}
-with duels as (
-
-    select * from {{ ref('duels') }}
-
-),
-
-artifacts as (
-
-    select * from {{ ref('artifacts') }}
-
-),
-
-quarantine as (
-
-    select * from {{ ref('quarantine') }}
-
-),
-
-duplicate_lines as (
-
-    select * from {{ ref('duplicate_lines') }}
-
-),
-
-sides as (
-
-    select * from {{ ref('sides') }}
-    where is_counted
-
-),
-
-loops as (
-
-    select * from {{ ref('int_side_loops') }}
-    where ruleset_id = 'seed'
-
-),
-
-answers as (
-
-    select * from {{ ref('answers') }}
-    where is_counted
-
-),
-
-turns as (
-
-    select * from {{ ref('turns') }}
-
-),
-
-commands as (
-
-    select * from {{ ref('credit_by_command') }}
-
-),
-
-positions as (
-
-    select * from {{ ref('credit_by_turn') }}
-
-),
-
-coverage as (
-
-    select * from {{ ref('citation_coverage') }}
-
-),
-
-conservation as (
-
-    select * from {{ ref('credit_conservation') }}
-
-),
-
-mix_sides as (
-
-    select * from {{ ref('credit_mix_sides') }}
-
-),
-
-mix_verdicts as (
-
-    select * from {{ ref('mix_turn_verdicts') }}
-
-),
-
-run_files as (
+{#
+    A CTE `of_…` is one row, a figure a column under its whole name (`__` for a dot); one `by_…` is a row a group, whose
+    figures' names begin with its `section`. What another mart holds is read there: the mixes' figures are those of their files.
+#}
+with duel_mixes as (
 
     select
-        duels.eval_run_id,
-        artifacts.kind,
-        artifacts.bytes,
-        artifacts.n_lines
-    from duels
-    inner join artifacts
+        kind,
+        min_by(mix, position) as mix
+    from {{ ref('mix_plan') }}
+    where source = 'sn97'
+    group by kind
+
+),
+
+of_runs as (
+
+    select
+        count(*) filter (where is_counted) as input__runs,
+        count(*) filter (where not is_counted) as input__runs_failed,
+        coalesce(sum(n_scored) filter (where is_counted), 0) as input__scored_lines
+    from {{ ref('duels') }}
+
+),
+
+of_files as (
+
+    select
+        coalesce(sum(artifacts.bytes), 0) as input__bytes,
+        coalesce(sum(artifacts.n_lines) filter (where artifacts.kind = 'generated_samples'), 0)
+            as input__generated_lines
+    from {{ ref('duels') }} as duels
+    inner join {{ ref('artifacts') }} as artifacts
         on artifacts.artifact_id like 'sn97/%' || duels.eval_run_id || '/%'
     where duels.is_counted and artifacts.kind in ('generated_samples', 'scoring_results')
 
 ),
 
-run_counts as (
+of_issues as (
+
+    select count(*) as input__issues
+    from (
+        select artifact_id from {{ ref('quarantine') }}
+        where artifact_id like 'sn97/%'
+        union all
+        select artifact_id from {{ ref('duplicate_lines') }}
+    )
+
+),
+
+of_sides as (
 
     select
-        count(*) filter (where is_counted) as n_runs,
-        count(*) filter (where not is_counted) as n_failed,
-        coalesce(sum(n_scored) filter (where is_counted), 0) as n_scored
-    from duels
+        count(*) filter (where not coalesce(sides.is_score_reproduced, false))
+            as checks__sides_whose_score_is_not_reproduced,
+        count(*) as corpus__sides,
+        count(*) filter (where sides.looped_stored) as corpus__sides_looped,
+        count(*) filter (where loops.looped_by_document) as corpus__sides_looped_by_document,
+        count(*) filter (where loops.looped) as corpus__sides_looped_by_turns,
+        count(*) filter (where sides.corrupted_stored) as corpus__sides_corrupted,
+        count(*) filter (where sides.amputated_stored) as corpus__sides_amputated,
+        sum(sides.n_questions) as corpus__questions,
+        avg(sides.n_questions) as corpus__questions_per_side,
+        avg(sides.n_turns) as corpus__turns_per_side
+    from {{ ref('sides') }} as sides
+    left join {{ ref('int_side_loops') }} as loops on sides.side_id = loops.side_id and loops.ruleset_id = 'seed'
+    where sides.is_counted
 
 ),
 
-file_counts as (
+of_turns as (
 
     select
-        coalesce(sum(bytes), 0) as bytes,
-        coalesce(sum(n_lines) filter (where kind = 'generated_samples'), 0) as n_generated
-    from run_files
+        count(*) as corpus__turns,
+        count(turns.failed) as corpus__observed_turns,
+        count(*) filter (where turns.failed) as corpus__failed_turns,
+        avg(cast(turns.failed as int)) as corpus__failed_share,
+        count(*) filter (where turns.follows_failure) as corpus__turns_after_failure,
+        avg(cast(turns.credit_split > 0 as int)) as corpus__earn_rate,
+        avg(cast(turns.credit_split > 0 as int)) filter (where turns.follows_failure) as corpus__earn_after_failure,
+        avg(cast(turns.credit_split > 0 as int)) filter (where not turns.follows_failure) as corpus__earn_after_ok,
+        count(*) filter (where turns.is_recovery) as corpus__recovery_turns,
+        count(*) filter (where turns.is_escape) as corpus__escape_turns,
+        count(*) filter (where turns.is_escape and turns.follows_failure) as corpus__escape_by_fail,
+        count(*) filter (where turns.is_escape and turns.leaves_repeats) as corpus__escape_by_repeat,
+        max(turns.failures_before) filter (where turns.is_recovery) as corpus__fail_run_before_recovery__max,
+        avg(turns.failures_before) filter (where turns.is_recovery) as corpus__fail_run_before_recovery__mean,
+        avg(cast(mix_sides.passes as int)) filter (where turns.is_recovery)
+            as credit_mix__recovery_captured_by_gated_sides
+    from {{ ref('turns') }} as turns
+    left join {{ ref('credit_mix_sides') }} as mix_sides on turns.side_id = mix_sides.side_id
 
 ),
 
-issues as (
+of_answers as (
 
-    select artifact_id from quarantine
-    where artifact_id like 'sn97/%'
-    union all
-    select artifact_id from duplicate_lines
-
-),
-
-issue_counts as (
-
-    select count(*) as n_issues
-    from issues
+    select avg(cast(coalesce(is_yes, false) as int)) as corpus__yes_share
+    from {{ ref('answers') }}
+    where is_counted and not zeroed
 
 ),
 
-input_figures as (
+of_explanations as (
 
     select
-        {
-            'runs': run_counts.n_runs,
-            'runs_failed': run_counts.n_failed,
-            'bytes': file_counts.bytes,
-            'generated_lines': file_counts.n_generated,
-            'scored_lines': run_counts.n_scored,
-            'issues': issue_counts.n_issues
-        } as figures
-    from run_counts
-    cross join file_counts
-    cross join issue_counts
+        max(cited_share) filter (where answers = 'all') as corpus__citation_share,
+        max(cited_share) filter (where answers = 'yes') as corpus__citation_share_yes,
+        max(n_dangling) filter (where answers = 'all') as corpus__dangling
+    from {{ ref('citation_coverage') }}
+    where form = 'strict'
 
 ),
 
-side_figures as (
+of_conservation as (
 
-    select
-        count(*) as n_sides,
-        count(*) filter (where sides.looped_stored) as n_looped,
-        count(*) filter (where sides.corrupted_stored) as n_corrupted,
-        count(*) filter (where sides.amputated_stored) as n_amputated,
-        count(*) filter (where loops.looped_by_document) as n_looped_by_document,
-        count(*) filter (where loops.looped) as n_looped_by_turns,
-        sum(sides.n_questions) as n_questions,
-        sum(sides.n_turns) as n_turns,
-        count(*) filter (where not coalesce(sides.is_score_reproduced, false)) as n_not_reproduced
-    from sides
-    left join loops on sides.side_id = loops.side_id
+    select coalesce(max(greatest(error_strict, error_extended)), 0.0) as checks__max_conservation_error
+    from {{ ref('credit_conservation') }}
 
 ),
 
-turn_figures as (
+of_mix_sides as (
 
     select
-        count(*) as n_turns,
-        count(failed) as n_observed,
-        count(*) filter (where failed) as n_failed,
-        count(*) filter (where credit_split > 0) as n_earning,
-        count(*) filter (where follows_failure) as n_after_failure,
-        count(*) filter (where follows_failure and credit_split > 0) as n_earning_after_failure,
-        count(*) filter (where not follows_failure) as n_after_ok,
-        count(*) filter (where not follows_failure and credit_split > 0) as n_earning_after_ok,
-        count(*) filter (where is_recovery) as n_recovery,
-        count(*) filter (where is_escape) as n_escape,
-        count(*) filter (where is_escape and follows_failure) as n_escape_by_fail,
-        count(*) filter (where is_escape and leaves_repeats) as n_escape_by_repeat,
-        sum(failures_before) filter (where is_recovery) as failures_before_recovery,
-        max(failures_before) filter (where is_recovery) as max_failures_before_recovery
-    from turns
+        count(*) filter (where passes) as credit_mix__sides_passing_gates,
+        count(*) filter (where is_selected) as credit_mix__after_dedupe
+    from {{ ref('credit_mix_sides') }}
 
 ),
 
-answer_figures as (
+of_mixes as (
 
     select
-        count(*) filter (where not zeroed) as n_asked,
-        count(*) filter (where not zeroed and is_yes) as n_yes
-    from answers
+        max(files.n_rows) filter (where duel_mixes.kind = 'credit') as credit_mix__rows,
+        max(files.n_train_turns) filter (where duel_mixes.kind = 'credit') as credit_mix__train_turns,
+        max(files.mean_score) filter (where duel_mixes.kind = 'credit') as credit_mix__mean_score,
+        max(files.n_recovery_turns) filter (where duel_mixes.kind = 'credit') as credit_mix__recovery_turns,
+        max(files.rows_with_recovery_share) filter (where duel_mixes.kind = 'credit') as credit_mix__rows_with_recovery,
+        max(files.n_rows) filter (where duel_mixes.kind = 'escape') as escape_mix__rows,
+        max(files.n_samples) filter (where duel_mixes.kind = 'escape') as escape_mix__unique_samples,
+        max(escapes.after_failure_share) as escape_mix__by_fail,
+        max(escapes.after_repeat_share) as escape_mix__by_repeat,
+        max(escapes.from_rejected_share) as escape_mix__from_rejected_sides,
+        max(escapes.max_failures_before) as escape_mix__fail_run_before__max,
+        max(escapes.mean_failures_before) as escape_mix__fail_run_before__mean,
+        max(files.n_rows) filter (where files.mix = 'final_v1') as combined__rows,
+        max(files.n_train_turns) filter (where files.mix = 'final_v1') as combined__train_turns
+    from {{ ref('mix_composition') }} as files
+    left join duel_mixes on files.mix = duel_mixes.mix
+    left join {{ ref('escape_statistics') }} as escapes on duel_mixes.mix = escapes.mix
 
 ),
 
-corpus_figures as (
+by_group as (
 
+    {% for mart, name, key in [
+        ('credit_by_command', 'kind', 'command_kind'),
+        ('credit_by_turn', 'turn', 'cast(turn as varchar)'),
+    ] -%}
     select
-        {
-            'sides': side_figures.n_sides,
-            'sides_looped': side_figures.n_looped,
-            'sides_looped_by_document': side_figures.n_looped_by_document,
-            'sides_looped_by_turns': side_figures.n_looped_by_turns,
-            'sides_corrupted': side_figures.n_corrupted,
-            'sides_amputated': side_figures.n_amputated,
-            'questions': side_figures.n_questions,
-            'questions_per_side': {{ safe_div('side_figures.n_questions', 'side_figures.n_sides') }},
-            'turns': turn_figures.n_turns,
-            'turns_per_side': {{ safe_div('turn_figures.n_turns', 'side_figures.n_sides') }},
-            'yes_share': {{ safe_div('answer_figures.n_yes', 'answer_figures.n_asked') }},
-            'observed_turns': turn_figures.n_observed,
-            'failed_turns': turn_figures.n_failed,
-            'failed_share': {{ safe_div('turn_figures.n_failed', 'turn_figures.n_observed') }},
-            'turns_after_failure': turn_figures.n_after_failure,
-            'earn_rate': {{ safe_div('turn_figures.n_earning', 'turn_figures.n_turns') }},
-            'earn_after_failure': {{ safe_div(
-                'turn_figures.n_earning_after_failure', 'turn_figures.n_after_failure'
-            ) }},
-            'earn_after_ok': {{ safe_div('turn_figures.n_earning_after_ok', 'turn_figures.n_after_ok') }},
-            'recovery_turns': turn_figures.n_recovery,
-            'escape_turns': turn_figures.n_escape,
-            'escape_by_fail': turn_figures.n_escape_by_fail,
-            'escape_by_repeat': turn_figures.n_escape_by_repeat,
-            'fail_run_before_recovery.max': turn_figures.max_failures_before_recovery,
-            'fail_run_before_recovery.mean':
-            {{ safe_div('turn_figures.failures_before_recovery', 'turn_figures.n_recovery') }}
-        } as figures
-    from side_figures
-    cross join turn_figures
-    cross join answer_figures
+        'corpus.credit_by_{{ name }}.' || {{ key }} as section,
+        n_turns as turns,
+        share_of_turns as share,
+        mean_credit,
+        earn_rate as earning
+    from {{ ref(mart) }}
+    {{ 'union all' if not loop.last }}
+    {% endfor %}
 
 ),
 
-verdict_turns as (
+by_command as (
 
     select
-        mix_verdicts.*,
-        turns.side_id,
-        turns.command_kind,
-        turns.tags,
-        turns.is_recovery,
-        turns.follows_failure,
-        turns.leaves_repeats,
-        turns.failures_before
-    from mix_verdicts
-    inner join turns on mix_verdicts.turn_id = turns.turn_id
+        duel_mixes.kind || '_mix.kinds.' || commands.command_kind as section,
+        commands.n_turns as turns,
+        commands.share_of_turns as share
+    from duel_mixes
+    inner join {{ ref('mix_commands') }} as commands on duel_mixes.mix = commands.mix
 
 ),
 
-credit_rows as (
+by_tag as (
 
     select
-        mix_sides.eval_run_id,
-        mix_sides.sample_id,
-        mix_sides.rollout,
-        mix_sides.side,
-        mix_sides.score,
-        count(*) as n_train_turns,
-        count(*) filter (where verdict_turns.is_recovery) as n_recovery
-    from mix_sides
-    inner join verdict_turns on mix_sides.side_id = verdict_turns.side_id
-    where verdict_turns.trains_in_credit_mix
-    group by mix_sides.eval_run_id, mix_sides.sample_id, mix_sides.rollout, mix_sides.side, mix_sides.score
-
-),
-
-passing_sides as (
-
-    select
-        count(*) filter (where passes) as n_passing,
-        count(*) filter (where is_selected) as n_selected
-    from mix_sides
-
-),
-
-recoveries as (
-
-    select
-        count(*) as n_recovery,
-        count(*) filter (where side_passes) as n_on_passing
-    from verdict_turns
-    where is_recovery
-
-),
-
-credit_row_counts as (
-
-    select
-        count(*) as n_rows,
-        coalesce(sum(n_train_turns), 0) as n_train_turns,
-        {{ safe_div('fsum(score order by eval_run_id, sample_id, rollout, side)', 'count(*)') }} as mean_score,
-        coalesce(sum(n_recovery), 0) as n_recovery,
-        count(*) filter (where n_recovery > 0) as n_with_recovery
-    from credit_rows
-
-),
-
-credit_mix_figures as (
-
-    select
-        {
-            'sides_passing_gates': passing_sides.n_passing,
-            'after_dedupe': passing_sides.n_selected,
-            'rows': credit_row_counts.n_rows,
-            'train_turns': credit_row_counts.n_train_turns,
-            'mean_score': credit_row_counts.mean_score,
-            'recovery_turns': credit_row_counts.n_recovery,
-            'rows_with_recovery': {{ safe_div('credit_row_counts.n_with_recovery', 'credit_row_counts.n_rows') }},
-            'recovery_captured_by_gated_sides': {{ safe_div('recoveries.n_on_passing', 'recoveries.n_recovery') }}
-        } as figures
-    from passing_sides
-    cross join recoveries
-    cross join credit_row_counts
-
-),
-
-escape_mix_figures as (
-
-    select
-        {
-            'rows': count(*),
-            'unique_samples': count(distinct sample_id),
-            'by_fail': {{ safe_div('count(*) filter (where follows_failure)', 'count(*)') }},
-            'by_repeat': {{ safe_div('count(*) filter (where leaves_repeats)', 'count(*)') }},
-            'from_rejected_sides': {{ safe_div('count(*) filter (where not side_passes)', 'count(*)') }},
-            'fail_run_before.max': max(failures_before) filter (where follows_failure),
-            'fail_run_before.mean': {{ safe_div(
-                'sum(failures_before) filter (where follows_failure)', 'count(*) filter (where follows_failure)'
-            ) }}
-        } as figures
-    from verdict_turns
-    where passes_escape
-
-),
-
-scalars as (
-
-    select
-        'input' as section,
-        to_json(figures) as figures
-    from input_figures
+        'corpus.earned_tags.' || tag as section,
+        n_pairs as pairs,
+        n_pairs / sum(n_pairs) over () as share
+    from {{ ref('credit_by_tag') }}
+    where tag <> 'untagged' and n_pairs > 0
     union all
     select
-        'corpus' as section,
-        to_json(figures) as figures
-    from corpus_figures
-    union all
-    select
-        'credit_mix' as section,
-        to_json(figures) as figures
-    from credit_mix_figures
-    union all
-    select
-        'escape_mix' as section,
-        to_json(figures) as figures
-    from escape_mix_figures
+        'credit_mix.earned_tags.' || tags.tag as section,
+        tags.n_pairs as pairs,
+        tags.share_of_pairs as share
+    from duel_mixes
+    inner join {{ ref('mix_tags') }} as tags on duel_mixes.mix = tags.mix
+    where duel_mixes.kind = 'credit'
 
 ),
 
-scalar_rows as (
+figures as (
 
-    select
-        section || '.' || unnest(json_keys(figures)) as name,
-        cast(figures ->> unnest(json_keys(figures)) as double) as value
-    from scalars
-
-),
-
-kind_counts as (
-
-    select
-        'credit_mix' as section,
-        command_kind,
-        count(*) as n_turns
-    from verdict_turns
-    where trains_in_credit_mix
-    group by command_kind
-    union all
-    select
-        'escape_mix' as section,
-        command_kind,
-        count(*) as n_turns
-    from verdict_turns
-    where passes_escape
-    group by command_kind
-
-),
-
-tagged as (
-
-    select
-        'corpus' as section,
-        unnest(tags) as tag
-    from turns
-    union all
-    select
-        'credit_mix' as section,
-        unnest(tags) as tag
-    from verdict_turns
-    where trains_in_credit_mix
-
-),
-
-tag_counts as (
-
-    select
-        section,
-        tag,
-        count(*) as n_pairs
-    from tagged
-    group by section, tag
-
-),
-
-grouped as (
-
-    select
-        'corpus.credit_by_kind.' || command_kind as name,
-        [
-            { 'measure': 'turns', 'value': cast(n_turns as double) },
-            { 'measure': 'share', 'value': share_of_turns },
-            { 'measure': 'mean_credit', 'value': mean_credit },
-            { 'measure': 'earning', 'value': earn_rate }
-        ] as measures
-    from commands
-    union all
-    select
-        'corpus.credit_by_turn.' || cast(turn as varchar) as name,
-        [
-            { 'measure': 'turns', 'value': cast(n_turns as double) },
-            { 'measure': 'share', 'value': share_of_turns },
-            { 'measure': 'mean_credit', 'value': mean_credit },
-            { 'measure': 'earning', 'value': earn_rate }
-        ] as measures
-    from positions
-    union all
-    select
-        section || '.kinds.' || command_kind as name,
-        [
-            { 'measure': 'turns', 'value': cast(n_turns as double) },
-            { 'measure': 'share', 'value': n_turns / sum(n_turns) over (partition by section) }
-        ] as measures
-    from kind_counts
-    union all
-    select
-        section || '.earned_tags.' || tag as name,
-        [
-            { 'measure': 'pairs', 'value': cast(n_pairs as double) },
-            { 'measure': 'share', 'value': n_pairs / sum(n_pairs) over (partition by section) }
-        ] as measures
-    from tag_counts
-
-),
-
-grouped_rows as (
-
-    select
-        grouped.name || '.' || struct_extract(measures.measure, 'measure') as name,
-        struct_extract(measures.measure, 'value') as value
-    from grouped
-    cross join unnest(grouped.measures) as measures (measure)
+    {% for part in [
+        'of_runs', 'of_files', 'of_issues', 'of_sides', 'of_turns', 'of_answers', 'of_explanations', 'of_conservation',
+        'of_mix_sides', 'of_mixes', 'by_group', 'by_command', 'by_tag',
+    ] -%}
+    select to_json({{ part }}) as figures
+    from {{ part }}
+    {{ 'union all' if not loop.last }}
+    {% endfor %}
 
 ),
 
 named as (
 
     select
-        'checks.max_conservation_error' as name,
-        coalesce(max(greatest(error_strict, error_extended)), 0.0) as value
-    from conservation
-    union all
-    select
-        'checks.sides_whose_score_is_not_reproduced' as name,
-        cast(n_not_reproduced as double) as value
-    from side_figures
-    union all
-    select
-        case answers when 'all' then 'corpus.citation_share' else 'corpus.citation_share_yes' end as name,
-        cited_share as value
-    from coverage
-    where form = 'strict' and answers in ('all', 'yes')
-    union all
-    select
-        'corpus.dangling' as name,
-        cast(n_dangling as double) as value
-    from coverage
-    where form = 'strict' and answers = 'all'
-    union all
-    select
-        'combined.rows' as name,
-        fsum(value order by name) as value
-    from scalar_rows
-    where name in ('credit_mix.rows', 'escape_mix.rows')
-    union all
-    select
-        'combined.train_turns' as name,
-        fsum(value order by name) as value
-    from scalar_rows
-    where name in ('credit_mix.train_turns', 'escape_mix.rows')
-    union all
-    select
-        name,
-        value
-    from scalar_rows
-    union all
-    select
-        name,
-        value
-    from grouped_rows
+        figures ->> 'section' as section,
+        unnest(json_keys(figures)) as figure,
+        figures ->> unnest(json_keys(figures)) as value
+    from figures
 
 ),
 
@@ -520,10 +225,10 @@ named as (
 headlines as (
 
     select
-        name,
-        value
+        concat_ws('.', section, replace(figure, '__', '.')) as name,
+        cast(value as double) as value
     from named
-    where exists (select 1 as found from duels)
+    where figure <> 'section' and exists (select 1 as found from {{ ref('duels') }})
 
 )
 
