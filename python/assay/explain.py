@@ -349,21 +349,8 @@ def _message(turn: Row) -> str:
 def _judge_lines(tables: _Tables, turn: Row) -> Iterator[str]:
     """What judges said of a turn: the question, the answer and the sentence that cites it, with file and line."""
     said = tables.rows(
-        """
-        select answers.*, sides.scoring_artifact_id, sides.scoring_line, texts.explanation, questions.question
-        from credit.citations as citations
-        inner join credit.answers as answers using (side_id, judge_index, question_id)
-        inner join credit.sides as sides using (side_id)
-        left join staging.stg_sn97__answers as texts
-            on sides.scoring_artifact_id = texts.artifact_id and sides.scoring_line = texts.line
-            and sides.side = texts.side and answers.judge_index = texts.judge_index
-            and answers.question_id = texts.question_id
-        left join credit.questions as questions
-            on answers.eval_run_id = questions.eval_run_id and answers.sample_id = questions.sample_id
-            and answers.rollout = questions.rollout and answers.question_id = questions.question_id
-        where citations.turn_id = ? and citations.form = 'strict' and citations.valid
-        order by answers.judge_index, answers.question_index
-        """,
+        "select * from credit.explained_citations where turn_id = ? and form = 'strict' and valid "
+        "order by judge_index, question_index",
         turn["turn_id"],
     )  # fmt: skip
     for answer in said:

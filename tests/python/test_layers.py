@@ -22,7 +22,6 @@ STILL_AGAINST = {
     ("int_corpus_manifests", "reference_agreement"),
     ("int_selected_references", "reference_agreement"),
     ("int_turn_candidates", "reference_agreement"),
-    ("int_turn_groups", "turns"),
     ("int_turn_places", "reference_agreement"),
 }
 

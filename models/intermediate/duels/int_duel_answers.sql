@@ -1,29 +1,5 @@
-with sides as (
-
-    select * from {{ ref('int_duel_sides') }}
-
-),
-
-questions as (
-
-    select * from {{ ref('stg_sn97__questions') }}
-
-),
-
-judge_results as (
-
-    select * from {{ ref('stg_sn97__judge_results') }}
-
-),
-
-answers as (
-
-    select * from {{ ref('stg_sn97__answers') }}
-
-),
-
 -- Every question of the line before every judge of the side; an answer that names no question of the line is not one.
-asked as (
+with asked as (
 
     select
         sides.side_id,
@@ -53,12 +29,12 @@ asked as (
                 judge_results.judge_index, questions.question_id
             order by questions.question_index
         ) as nth_of_id
-    from sides
-    inner join questions
+    from {{ ref('int_duel_sides') }} as sides
+    inner join {{ ref('stg_sn97__questions') }} as questions
         on
             sides.scoring_artifact_id = questions.artifact_id
             and sides.scoring_line = questions.line
-    inner join judge_results
+    inner join {{ ref('stg_sn97__judge_results') }} as judge_results
         on
             sides.scoring_artifact_id = judge_results.artifact_id
             and sides.scoring_line = judge_results.line
@@ -82,7 +58,7 @@ weighted as (
             when answer_scale = 'graded_20' and score between 0 and 1 then score
             else answer_value
         end as answer_value
-    from answers
+    from {{ ref('stg_sn97__answers') }}
 
 ),
 

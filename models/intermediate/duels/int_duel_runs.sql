@@ -6,12 +6,6 @@ with files as (
 
 ),
 
-marks as (
-
-    select * from {{ ref('int_run_marks') }}
-
-),
-
 verdicts as (
 
     select
@@ -88,7 +82,7 @@ described as (
             when marks.has_categories then 'V1'
             when marks.has_metrics then 'V0'
         end as era
-    from marks
+    from {{ ref('int_run_marks') }} as marks
     left join verdicts on marks.eval_run_id = verdicts.eval_run_id
     left join requests on marks.eval_run_id = requests.eval_run_id
     left join listings on marks.eval_run_id = listings.eval_run_id

@@ -1,48 +1,6 @@
-with generated_lines as (
-
-    select * from {{ ref('int_generated_lines') }}
-
-),
-
-scoring_lines as (
-
-    select * from {{ ref('int_scoring_lines') }}
-
-),
-
-judge_results as (
-
-    select * from {{ ref('stg_sn97__judge_results') }}
-
-),
-
-sides_derived as (
-
-    select * from {{ ref('int_sides_derived') }}
-
-),
-
-loops as (
+with loops as (
 
     select * from {{ ref('int_side_loops') }}
-
-),
-
-mini_trajectories as (
-
-    select * from {{ ref('stg_mini_coder__trajectories') }}
-
-),
-
-runs as (
-
-    select * from {{ ref('int_duel_runs') }}
-
-),
-
-rulesets as (
-
-    select * from {{ ref('rulesets') }}
 
 ),
 
@@ -54,14 +12,14 @@ sides as (
 
 generated as (
 
-    select * from generated_lines
+    select * from {{ ref('int_generated_lines') }}
     where nth_line_of_id = 1
 
 ),
 
 scoring as (
 
-    select * from scoring_lines
+    select * from {{ ref('int_scoring_lines') }}
     where rollout is not null
 
 ),
@@ -111,7 +69,7 @@ judged as (
         coalesce(bool_or(looped), false) as looped_stored,
         coalesce(bool_or(corrupted), false) as corrupted_stored,
         min(corruption_reason) as corruption_reason_stored
-    from judge_results
+    from {{ ref('stg_sn97__judge_results') }}
     group by artifact_id, line, side
 
 ),
@@ -188,9 +146,9 @@ int_duel_sides as (
         by_side.was_pruned,
         coalesce(by_side.generation_error, by_side.scoring_error) as error
     from by_side
-    left join runs on by_side.eval_run_id = runs.eval_run_id
-    left join rulesets on runs.ruleset_id = rulesets.ruleset_id
-    left join sides_derived on by_side.side_id = sides_derived.side_id
+    left join {{ ref('int_duel_runs') }} as runs on by_side.eval_run_id = runs.eval_run_id
+    left join {{ ref('rulesets') }} as rulesets on runs.ruleset_id = rulesets.ruleset_id
+    left join {{ ref('int_sides_derived') }} as sides_derived on by_side.side_id = sides_derived.side_id
     left join loops
         on by_side.side_id = loops.side_id and runs.ruleset_id is not distinct from loops.ruleset_id
     left join judged
@@ -198,7 +156,7 @@ int_duel_sides as (
             by_side.scoring_artifact_id = judged.artifact_id
             and by_side.scoring_line = judged.line
             and by_side.side = judged.side
-    left join mini_trajectories
+    left join {{ ref('stg_mini_coder__trajectories') }} as mini_trajectories
         on
             by_side.source = 'mini-coder'
             and replace(by_side.shard, 'mini-coder/', 'mini_coder/') = mini_trajectories.artifact_id

@@ -1,17 +1,5 @@
-with generated_samples as (
-
-    select * from {{ ref('stg_sn97__generated_samples') }}
-
-),
-
-run_files as (
-
-    select * from {{ ref('int_run_files') }}
-
-),
-
 -- A line belongs to the run of its file, unless it says itself that it does not.
-lines as (
+with lines as (
 
     select
         generated_samples.*,
@@ -21,8 +9,8 @@ lines as (
             when generated_samples.stated_eval_run_id <> run_files.eval_run_id
                 then 'the line states the eval run ' || generated_samples.stated_eval_run_id
         end as file_reason
-    from generated_samples
-    inner join run_files on generated_samples.artifact_id = run_files.artifact_id
+    from {{ ref('stg_sn97__generated_samples') }} as generated_samples
+    inner join {{ ref('int_run_files') }} as run_files on generated_samples.artifact_id = run_files.artifact_id
 
 ),
 

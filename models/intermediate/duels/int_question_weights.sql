@@ -1,20 +1,8 @@
 {#- Published weights go up to 2; no number of rows makes sums of weights up to here leave the range of `exact_sum`. -#}
 {%- set largest_weight = 1000000 -%}
-with questions as (
-
-    select * from {{ ref('stg_sn97__questions') }}
-
-),
-
-tag_weights as (
+with tag_weights as (
 
     select * from {{ ref('tag_weights') }}
-
-),
-
-scoring_results as (
-
-    select * from {{ ref('stg_sn97__scoring_results') }}
 
 ),
 
@@ -45,7 +33,7 @@ matched as (
                 length(tag_weights.pattern) desc,
                 tag_weights.pattern
         ) as preference
-    from questions
+    from {{ ref('stg_sn97__questions') }} as questions
     cross join tables
     left join tag_weights
         on
@@ -88,7 +76,7 @@ stamped as (
             else weighed.weight
         end as weight
     from weighed
-    inner join scoring_results
+    inner join {{ ref('stg_sn97__scoring_results') }} as scoring_results
         on
             weighed.artifact_id = scoring_results.artifact_id
             and weighed.line = scoring_results.line
@@ -98,23 +86,10 @@ stamped as (
 
 int_question_weights as (
 
-    select
-        artifact_id,
-        line,
-        question_index,
-        question_id,
-        tag_weights_id,
-        weight
+    select * exclude (stamped_weight)
     from weighed
-    union all
-    select
-        artifact_id,
-        line,
-        question_index,
-        question_id,
-        tag_weights_id,
-        weight
-    from stamped
+    union all by name
+    select * from stamped
 
 )
 

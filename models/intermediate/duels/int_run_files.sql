@@ -1,12 +1,6 @@
 {%- set run_id = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}' -%}
-with artifacts as (
-
-    select * from {{ ref('artifacts') }}
-
-),
-
 -- The surer source first: a verdict and a request are about one run, a line of another file about its own.
-statements as (
+with statements as (
 
     select
         artifact_id,
@@ -58,7 +52,7 @@ files as (
         stated.stated_eval_run_id,
         regexp_replace(artifacts.artifact_id, '/[^/]*$', '') as folder,
         regexp_extract(artifacts.artifact_id, '([^/]*)/[^/]*$', 1) as folder_name
-    from artifacts
+    from {{ ref('artifacts') }} as artifacts
     left join stated on artifacts.artifact_id = stated.artifact_id
     where
         artifacts.source = 'sn97'

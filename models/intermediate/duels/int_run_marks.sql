@@ -5,30 +5,6 @@ with files as (
 
 ),
 
-generated_samples as (
-
-    select * from {{ ref('stg_sn97__generated_samples') }}
-
-),
-
-scoring_results as (
-
-    select * from {{ ref('stg_sn97__scoring_results') }}
-
-),
-
-questions as (
-
-    select * from {{ ref('stg_sn97__questions') }}
-
-),
-
-judge_results as (
-
-    select * from {{ ref('stg_sn97__judge_results') }}
-
-),
-
 sample_marks as (
 
     select
@@ -38,7 +14,8 @@ sample_marks as (
             generated_samples.rewrite_mode is not null or generated_samples.submit_marker is not null
         ) as has_submit_protocol
     from files
-    inner join generated_samples on files.artifact_id = generated_samples.artifact_id
+    inner join {{ ref('stg_sn97__generated_samples') }} as generated_samples
+        on files.artifact_id = generated_samples.artifact_id
     group by files.eval_run_id
 
 ),
@@ -56,7 +33,8 @@ scoring_marks as (
         ) as has_amputated,
         min(scoring_results.scoring_mode) as scoring_mode
     from files
-    inner join scoring_results on files.artifact_id = scoring_results.artifact_id
+    inner join {{ ref('stg_sn97__scoring_results') }} as scoring_results
+        on files.artifact_id = scoring_results.artifact_id
     group by files.eval_run_id
 
 ),
@@ -73,7 +51,7 @@ question_marks as (
         bool_or(questions.tag <> '') as has_tags,
         bool_or(questions.category is not null) as has_categories
     from files
-    inner join questions on files.artifact_id = questions.artifact_id
+    inner join {{ ref('stg_sn97__questions') }} as questions on files.artifact_id = questions.artifact_id
     group by files.eval_run_id
 
 ),
@@ -86,7 +64,7 @@ judge_marks as (
         bool_or(judge_results.repeats is not null) as has_repeats,
         bool_or(judge_results.metric_scores is not null) as has_metrics
     from files
-    inner join judge_results on files.artifact_id = judge_results.artifact_id
+    inner join {{ ref('stg_sn97__judge_results') }} as judge_results on files.artifact_id = judge_results.artifact_id
     group by files.eval_run_id
 
 ),

@@ -4,18 +4,6 @@ with runs as (
 
 ),
 
-side_scores as (
-
-    select * from {{ ref('int_side_scores') }}
-
-),
-
-sides as (
-
-    select * from {{ ref('int_duel_sides') }}
-
-),
-
 -- How many stored scores a table of weights reproduces. One that weighs a whole line 0 reproduces nothing there.
 reproduced as (
 
@@ -25,8 +13,8 @@ reproduced as (
         count(*) filter (
             where side_scores.sum_weight > 0 and abs(side_scores.score - side_scores.stored_score) <= 1e-4
         ) as n_reproduced
-    from side_scores
-    inner join sides on side_scores.side_id = sides.side_id
+    from {{ ref('int_side_scores') }} as side_scores
+    inner join {{ ref('int_duel_sides') }} as sides on side_scores.side_id = sides.side_id
     where sides.scored and not sides.zeroed
     group by side_scores.eval_run_id, side_scores.tag_weights_id
 

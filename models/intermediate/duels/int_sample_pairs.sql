@@ -4,18 +4,6 @@ with sides as (
 
 ),
 
-runs as (
-
-    select * from {{ ref('int_duel_runs') }}
-
-),
-
-rulesets as (
-
-    select * from {{ ref('rulesets') }}
-
-),
-
 kings as (
 
     select * from sides
@@ -48,8 +36,8 @@ int_sample_pairs as (
             kings.eval_run_id = challengers.eval_run_id
             and kings.sample_id = challengers.sample_id
             and kings.rollout = challengers.rollout
-    inner join runs on kings.eval_run_id = runs.eval_run_id
-    left join rulesets on runs.ruleset_id = rulesets.ruleset_id
+    inner join {{ ref('int_duel_runs') }} as runs on kings.eval_run_id = runs.eval_run_id
+    left join {{ ref('rulesets') }} as rulesets on runs.ruleset_id = rulesets.ruleset_id
 
 )
 

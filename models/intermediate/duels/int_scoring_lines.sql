@@ -1,16 +1,4 @@
-with scoring_results as (
-
-    select * from {{ ref('stg_sn97__scoring_results') }}
-
-),
-
-run_files as (
-
-    select * from {{ ref('int_run_files') }}
-
-),
-
-generated_lines as (
+with generated_lines as (
 
     select * from {{ ref('int_generated_lines') }}
     where nth_line_of_id = 1
@@ -46,8 +34,8 @@ counted as (
                     order by scoring_results.artifact_id, scoring_results.line
                 )
         end as nth_line_of_id
-    from scoring_results
-    inner join run_files on scoring_results.artifact_id = run_files.artifact_id
+    from {{ ref('stg_sn97__scoring_results') }} as scoring_results
+    inner join {{ ref('int_run_files') }} as run_files on scoring_results.artifact_id = run_files.artifact_id
 
 ),
 

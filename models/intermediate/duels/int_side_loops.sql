@@ -1,11 +1,5 @@
-with sides as (
-
-    select * from {{ ref('int_sides_derived') }}
-
-),
-
 -- A run that no ruleset is known of has its commands counted as the first check did, and no verdict.
-rulesets as (
+with rulesets as (
 
     select
         ruleset_id,
@@ -40,7 +34,7 @@ counted as (
         sides.has_truncation_sentinel,
         sides.has_abandonment_sentinel,
         sides.reserved_token
-    from sides
+    from {{ ref('int_sides_derived') }} as sides
     cross join rulesets
 
 ),

@@ -1,36 +1,6 @@
-with answers as (
-
-    select * from {{ ref('int_duel_answers') }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_question_weights') }}
-
-),
-
-sides as (
-
-    select * from {{ ref('int_duel_sides') }}
-
-),
-
-runs as (
-
-    select * from {{ ref('int_duel_runs') }}
-
-),
-
-rulesets as (
-
-    select * from {{ ref('rulesets') }}
-
-),
-
 -- Sums go question by question, as the validator's do: where the sixth decimal is a tie, the last bit decides it.
 -- V1 leaves the size questions out of the mean (they weigh 0) and applies their share of yes as a factor.
-weighed as (
+with weighed as (
 
     select
         answers.side_id,
@@ -50,8 +20,8 @@ weighed as (
             "answers.category = 'size' and answers.answer_value is not null"
         ) }} as sum_size,
         count(answers.answer_value) filter (where answers.category = 'size') as n_size
-    from answers
-    inner join weights
+    from {{ ref('int_duel_answers') }} as answers
+    inner join {{ ref('int_question_weights') }} as weights
         on
             answers.scoring_artifact_id = weights.artifact_id
             and answers.scoring_line = weights.line
@@ -115,8 +85,8 @@ own_rules as (
     select
         runs.eval_run_id,
         coalesce(rulesets.amputated_multiplier, 1.0) as amputated_multiplier
-    from runs
-    left join rulesets on runs.own_ruleset_id = rulesets.ruleset_id
+    from {{ ref('int_duel_runs') }} as runs
+    left join {{ ref('rulesets') }} as rulesets on runs.own_ruleset_id = rulesets.ruleset_id
 
 ),
 
@@ -134,7 +104,7 @@ int_side_scores as (
             'rounded.response_score', 'coalesce(sides.amputated_stored, false)', 'own_rules.amputated_multiplier'
         ) }} as score
     from rounded
-    inner join sides on rounded.side_id = sides.side_id
+    inner join {{ ref('int_duel_sides') }} as sides on rounded.side_id = sides.side_id
     inner join own_rules on sides.eval_run_id = own_rules.eval_run_id
 
 )

@@ -1,24 +1,6 @@
-with steps as (
-
-    select * from {{ ref('mix_steps') }}
-
-),
-
-gates as (
-
-    select * from {{ ref('gates') }}
-
-),
-
-plan as (
-
-    select * from {{ ref('mix_plan') }}
-
-),
-
 -- A limit stands in one place: with its gate, or in the plan where every mix has its own. What the plan leaves open, or
 -- a setting switches off, is not asked; a gate that has no limit at all is asked and unknown.
-limits as (
+with limits as (
 
     select
         steps.mix,
@@ -36,9 +18,9 @@ limits as (
             else gates.limit_value
         end as limit_value,
         case gates.setting when 'drop_contaminated' then {{ var('drop_contaminated') }} else true end as is_set
-    from steps
-    inner join gates on steps.gate = gates.gate
-    inner join plan on steps.mix = plan.mix
+    from {{ ref('mix_steps') }} as steps
+    inner join {{ ref('gates') }} as gates on steps.gate = gates.gate
+    inner join {{ ref('mix_plan') }} as plan on steps.mix = plan.mix
 
 ),
 

@@ -1,22 +1,4 @@
-with duel_messages as (
-
-    select * from {{ ref('stg_sn97__messages') }}
-
-),
-
-mini_messages as (
-
-    select * from {{ ref('stg_mini_coder__messages') }}
-
-),
-
-own_messages as (
-
-    select * from {{ ref('stg_trajectories__messages') }}
-
-),
-
-int_mix_messages as (
+with int_mix_messages as (
 
     select
         'sn97' as source,
@@ -26,7 +8,7 @@ int_mix_messages as (
         message_index,
         role,
         content
-    from duel_messages
+    from {{ ref('stg_sn97__messages') }}
     union all
     select
         'mini_coder' as source,
@@ -36,7 +18,7 @@ int_mix_messages as (
         message_index,
         role,
         content
-    from mini_messages
+    from {{ ref('stg_mini_coder__messages') }}
     union all
     select
         'trajectories' as source,
@@ -46,7 +28,7 @@ int_mix_messages as (
         message_index,
         role,
         content
-    from own_messages
+    from {{ ref('stg_trajectories__messages') }}
 
 )
 

@@ -1,13 +1,7 @@
-with scoring_results as (
-
-    select * from {{ ref('stg_sn97__scoring_results') }}
-
-),
-
-int_graded_runs as (
+with int_graded_runs as (
 
     select distinct eval_run_id
-    from scoring_results
+    from {{ ref('stg_sn97__scoring_results') }}
     where scoring_mode = 'graded_20'
 
 )

@@ -1,10 +1,4 @@
-with sides as (
-
-    select * from {{ landed('steps', 'sides', made_by='int_turns_derived') }}
-
-),
-
-generated_lines as (
+with generated_lines as (
 
     select * from {{ ref('int_generated_lines') }}
     where nth_line_of_id = 1
@@ -41,7 +35,7 @@ int_sides_derived as (
         sides.reserved_token,
         sides.n_judged_blocks,
         sides.n_blocks_starting_with_close
-    from sides
+    from {{ landed('steps', 'sides', made_by='int_turns_derived') }} as sides
     left join generated_lines
         on
             sides.artifact_id = generated_lines.artifact_id

@@ -1,22 +1,10 @@
-with derived_turns as (
-
-    select * from {{ ref('int_turns_derived') }}
-
-),
-
-sides as (
-
-    select * from {{ ref('int_sides_derived') }}
-
-),
-
-turns as (
+with turns as (
 
     select
         sides.side_id,
         derived_turns.*
-    from derived_turns
-    inner join sides
+    from {{ ref('int_turns_derived') }} as derived_turns
+    inner join {{ ref('int_sides_derived') }} as sides
         on
             derived_turns.artifact_id = sides.artifact_id
             and derived_turns.line = sides.line
@@ -110,7 +98,9 @@ int_turns as (
         -- Equal commands in a row up to the turn before.
         case when command_key_before is null then 0 else run_before end as repeats_before,
         coalesce(
-            command_key_before is not null and run_before >= {{ var('repeats_of_being_stuck') }} and command_key is distinct from command_key_before,
+            command_key_before is not null
+            and run_before >= {{ var('repeats_of_being_stuck') }}
+            and command_key is distinct from command_key_before,
             false
         ) as leaves_repeats
     from looked_back

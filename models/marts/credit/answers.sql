@@ -40,32 +40,8 @@ cited as (
 weighed as (
 
     select
-        duel_answers.side_id,
-        duel_answers.eval_run_id,
-        duel_answers.sample_id,
-        duel_answers.rollout,
-        duel_answers.side,
-        duel_answers.judge_index,
-        duel_answers.judge_model,
-        duel_answers.question_id,
-        duel_answers.question_index,
-        duel_answers.tag,
-        duel_answers.plain_tag,
-        duel_answers.requires,
-        duel_answers.category,
-        duel_answers.step,
+        duel_answers.*,
         question_weights.weight,
-        duel_answers.answer_text as answer,
-        duel_answers.answer_scale,
-        duel_answers.answer_value as value,
-        duel_answers.is_answered,
-        duel_answers.is_yes,
-        duel_answers.parse_ok,
-        duel_answers.zeroed,
-        duel_answers.scored,
-        duel_answers.run_state,
-        duel_answers.n_judges,
-        duel_answers.n_turns,
         -- A "no" never earns, nor does a judge whose reply was not read, nor a side or run that does not count.
         coalesce(
             duel_answers.scored
@@ -76,7 +52,6 @@ weighed as (
             and not duel_answers.zeroed,
             false
         ) as earned,
-        duel_answers.is_explained,
         coalesce(cited.n_cited, 0) as n_cited,
         coalesce(cited.n_cited_valid, 0) as n_cited_valid,
         coalesce(cited.n_cited_extended, 0) as n_cited_extended,
@@ -115,9 +90,9 @@ answers as (
         category,
         step,
         weight,
-        answer,
+        answer_text as answer,
         answer_scale,
-        value,
+        answer_value as value,
         is_answered,
         is_yes,
         parse_ok,

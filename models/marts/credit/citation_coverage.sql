@@ -9,33 +9,20 @@ explained as (
 
     select
         answers.sample_id,
-        struct_extract(headings.heading, 'answers') as answers,
-        struct_extract(headings.heading, 'form') as form,
-        struct_extract(headings.heading, 'n_cited') as n_cited,
-        struct_extract(headings.heading, 'n_valid') as n_valid
+        unnest(['all', case when answers.is_yes then 'yes' else 'not yes' end]) as answers,
+        struct_extract(readings.reading, 'form') as form,
+        struct_extract(readings.reading, 'n_cited') as n_cited,
+        struct_extract(readings.reading, 'n_valid') as n_valid
     from answers
     cross join
         unnest([
-            { 'answers': 'all', 'form': 'strict', 'n_cited': answers.n_cited, 'n_valid': answers.n_cited_valid },
+            { 'form': 'strict', 'n_cited': answers.n_cited, 'n_valid': answers.n_cited_valid },
             {
-                'answers': 'all',
-                'form': 'extended',
-                'n_cited': answers.n_cited_extended,
-                'n_valid': answers.n_cited_extended_valid
-            },
-            {
-                'answers': case when answers.is_yes then 'yes' else 'not yes' end,
-                'form': 'strict',
-                'n_cited': answers.n_cited,
-                'n_valid': answers.n_cited_valid
-            },
-            {
-                'answers': case when answers.is_yes then 'yes' else 'not yes' end,
                 'form': 'extended',
                 'n_cited': answers.n_cited_extended,
                 'n_valid': answers.n_cited_extended_valid
             }
-        ]) as headings (heading)
+        ]) as readings (reading)
     where answers.is_counted and not answers.zeroed and answers.is_explained
 
 ),

@@ -1,6 +1,6 @@
 with groups as (
 
-    select * from {{ ref('int_credit_by_group') }}
+    select * from {{ ref('credit_by_group') }}
 
 ),
 
@@ -8,22 +8,7 @@ credit_by_command as (
 
     select
         value as command_kind,
-        n_samples,
-        n_turns,
-        share_of_turns,
-        credit,
-        share_of_credit,
-        mean_credit,
-        mean_credit_se,
-        mean_credit_low,
-        mean_credit_high,
-        mean_credit_full,
-        mean_credit_extended,
-        n_earning,
-        earn_rate,
-        earn_rate_se,
-        earn_rate_low,
-        earn_rate_high
+        {{ credit_columns() }}
     from groups
     where dimension = 'behaviour'
 

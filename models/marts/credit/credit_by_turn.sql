@@ -1,6 +1,6 @@
 with groups as (
 
-    select * from {{ ref('int_credit_by_group') }}
+    select * from {{ ref('credit_by_group') }}
     where dimension = 'turn'
 
 ),
@@ -67,22 +67,7 @@ credit_by_turn as (
 
     select
         cast(groups.value as bigint) as turn,
-        groups.n_samples,
-        groups.n_turns,
-        groups.share_of_turns,
-        groups.credit,
-        groups.share_of_credit,
-        groups.mean_credit,
-        groups.mean_credit_se,
-        groups.mean_credit_low,
-        groups.mean_credit_high,
-        groups.mean_credit_full,
-        groups.mean_credit_extended,
-        groups.n_earning,
-        groups.earn_rate,
-        groups.earn_rate_se,
-        groups.earn_rate_low,
-        groups.earn_rate_high,
+        {{ credit_columns('groups.') }},
         coalesce(at_stake.weight, 0.0) / groups.n_turns as opportunity,
         coalesce(judged.weight, 0.0) / groups.n_turns as judged_weight,
         {{ safe_div('groups.credit', 'at_stake.weight') }} as credit_per_opportunity

@@ -42,7 +42,9 @@ explained_citations as (
         citations.judge_index,
         answers.judge_model,
         citations.question_id,
+        answers.question_index,
         questions.question,
+        answers.tag,
         answers.plain_tag,
         answers.weight,
         answers.answer,
@@ -51,7 +53,9 @@ explained_citations as (
         citations.form,
         citations.valid,
         case when answers.earned then answers.weight * citations.share / answers.n_judges else 0.0 end as credit_split,
-        published_answers.explanation
+        published_answers.explanation,
+        sides.scoring_artifact_id,
+        sides.scoring_line
     from citations
     inner join answers
         on

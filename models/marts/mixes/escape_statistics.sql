@@ -50,45 +50,26 @@ described as (
 
 ),
 
+-- Every mix of escapes has its row, be it empty.
 counted as (
 
     select
-        mix,
-        count(*) as n_rows,
-        count(distinct sample) as n_samples,
-        count(side_passes) as n_judged,
-        count(*) filter (where not side_passes) as n_from_rejected,
-        count(*) filter (where follows_failure) as n_after_failure,
-        count(*) filter (where leaves_repeats) as n_after_repeat,
-        count(*) filter (where is_past_cutoff) as n_past_cutoff,
-        sum(failures_before) filter (where follows_failure) as failures_before,
-        max(failures_before) filter (where follows_failure) as max_failures_before,
-        sum(repeats_before) filter (where leaves_repeats) as repeats_before,
-        max(repeats_before) filter (where leaves_repeats) as max_repeats_before
-    from described
-    group by mix
-
-),
-
-filled as (
-
-    select
         plan.mix,
-        plan.position as mix_position,
-        coalesce(counted.n_rows, 0) as n_rows,
-        coalesce(counted.n_samples, 0) as n_samples,
-        coalesce(counted.n_judged, 0) as n_judged,
-        coalesce(counted.n_from_rejected, 0) as n_from_rejected,
-        coalesce(counted.n_after_failure, 0) as n_after_failure,
-        coalesce(counted.n_after_repeat, 0) as n_after_repeat,
-        coalesce(counted.n_past_cutoff, 0) as n_past_cutoff,
-        counted.failures_before,
-        counted.max_failures_before,
-        counted.repeats_before,
-        counted.max_repeats_before
+        count(described.row_id) as n_rows,
+        count(distinct described.sample) as n_samples,
+        count(described.side_passes) as n_judged,
+        count(*) filter (where not described.side_passes) as n_from_rejected,
+        count(*) filter (where described.follows_failure) as n_after_failure,
+        count(*) filter (where described.leaves_repeats) as n_after_repeat,
+        count(*) filter (where described.is_past_cutoff) as n_past_cutoff,
+        sum(described.failures_before) filter (where described.follows_failure) as failures_before,
+        max(described.failures_before) filter (where described.follows_failure) as max_failures_before,
+        sum(described.repeats_before) filter (where described.leaves_repeats) as repeats_before,
+        max(described.repeats_before) filter (where described.leaves_repeats) as max_repeats_before
     from plan
-    left join counted on plan.mix = counted.mix
+    left join described on plan.mix = described.mix
     where plan.kind = 'escape'
+    group by plan.mix
 
 ),
 
@@ -118,7 +99,7 @@ escape_statistics as (
         max_failures_before,
         {{ safe_div('repeats_before', 'n_after_repeat') }} as mean_repeats_before,
         max_repeats_before
-    from filled
+    from counted
 
 )
 

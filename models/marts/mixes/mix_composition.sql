@@ -81,66 +81,45 @@ described as (
 
 ),
 
+-- A figure over rows of which one is unknown, as those of tokens without a tokenizer, is unknown; of no rows it is 0.
 counted as (
-
-    select
-        file,
-        count(*) as n_rows,
-        sum(n_train_turns) as n_train_turns,
-        count(distinct instance_id) as n_tasks,
-        -- Known by shard and row alone: no list of benchmark ids can be held against them.
-        count(distinct instance_id) filter (where not contains(instance_id, '__')) as n_unnamed_tasks,
-        count(distinct sample_id) as n_samples,
-        min(first_train_turn) as first_train_turn,
-        max(last_train_turn) as last_train_turn,
-        -- A figure over rows of which one is unknown, as without a tokenizer, is unknown.
-        case when count(n_tokens) = count(*) then sum(n_tokens) end as n_tokens,
-        case when count(n_trained_tokens) = count(*) then sum(n_trained_tokens) end as n_trained_tokens,
-        case when count(n_tokens) = count(*) then quantile_cont(n_tokens, 0.5) end as median_row_tokens,
-        case when count(n_tokens) = count(*) then max(n_tokens) end as largest_row_tokens,
-        case when count(over_limit) = count(*) then count(*) filter (where over_limit) end as n_over_limit,
-        sum(n_judged_turns) as n_judged_turns,
-        sum(n_recovery_turns) as n_recovery_turns,
-        count(*) filter (where has_recovery) as n_rows_with_recovery,
-        count(*) filter (where n_judged_turns > 0) as n_judged_rows,
-        sum(n_submission_turns) as n_submission_turns,
-        count(*) filter (where split = 'validation') as n_validation_rows,
-        fsum(score order by mix, row_id) as total_score,
-        count(score) as n_scored_rows
-    from described
-    group by file
-
-),
-
-filled as (
 
     select
         named.file,
         named.file_order,
         named.purpose,
-        coalesce(counted.n_rows, 0) as n_rows,
-        coalesce(counted.n_train_turns, 0) as n_train_turns,
-        coalesce(counted.n_tasks, 0) as n_tasks,
-        coalesce(counted.n_unnamed_tasks, 0) as n_unnamed_tasks,
-        coalesce(counted.n_samples, 0) as n_samples,
-        counted.first_train_turn,
-        counted.last_train_turn,
-        if(counted.file is null, 0, counted.n_tokens) as n_tokens,
-        if(counted.file is null, 0, counted.n_trained_tokens) as n_trained_tokens,
-        counted.median_row_tokens,
-        counted.largest_row_tokens,
-        if(counted.file is null, 0, counted.n_over_limit) as n_over_limit,
-        coalesce(counted.n_judged_turns, 0) as n_judged_turns,
-        coalesce(counted.n_recovery_turns, 0) as n_recovery_turns,
-        coalesce(counted.n_rows_with_recovery, 0) as n_rows_with_recovery,
-        coalesce(counted.n_judged_rows, 0) as n_judged_rows,
-        coalesce(counted.n_submission_turns, 0) as n_submission_turns,
-        coalesce(counted.n_validation_rows, 0) as n_validation_rows,
-        counted.total_score,
-        coalesce(counted.n_scored_rows, 0) as n_scored_rows,
-        max(coalesce(counted.n_rows, 0)) filter (where named.file = 'final_v2') over () as n_all_rows
+        count(described.row_id) as n_rows,
+        coalesce(sum(described.n_train_turns), 0) as n_train_turns,
+        count(distinct described.instance_id) as n_tasks,
+        -- Known by shard and row alone: no list of benchmark ids can be held against them.
+        count(distinct described.instance_id) filter (where not contains(described.instance_id, '__'))
+            as n_unnamed_tasks,
+        count(distinct described.sample_id) as n_samples,
+        min(described.first_train_turn) as first_train_turn,
+        max(described.last_train_turn) as last_train_turn,
+        case when count(described.n_tokens) = count(described.row_id) then coalesce(sum(described.n_tokens), 0) end as n_tokens,
+        case
+            when count(described.n_trained_tokens) = count(described.row_id)
+                then coalesce(sum(described.n_trained_tokens), 0)
+        end as n_trained_tokens,
+        case when count(described.n_tokens) = count(described.row_id) then quantile_cont(described.n_tokens, 0.5) end
+            as median_row_tokens,
+        case when count(described.n_tokens) = count(described.row_id) then max(described.n_tokens) end as largest_row_tokens,
+        case
+            when count(described.over_limit) = count(described.row_id)
+                then count(*) filter (where described.over_limit)
+        end as n_over_limit,
+        coalesce(sum(described.n_judged_turns), 0) as n_judged_turns,
+        coalesce(sum(described.n_recovery_turns), 0) as n_recovery_turns,
+        count(*) filter (where described.has_recovery) as n_rows_with_recovery,
+        count(*) filter (where described.n_judged_turns > 0) as n_judged_rows,
+        coalesce(sum(described.n_submission_turns), 0) as n_submission_turns,
+        count(*) filter (where described.split = 'validation') as n_validation_rows,
+        fsum(described.score order by described.mix, described.row_id) as total_score,
+        count(described.score) as n_scored_rows
     from named
-    left join counted on named.file = counted.file
+    left join described on named.file = described.file
+    group by named.file, named.file_order, named.purpose
 
 ),
 
@@ -151,7 +130,7 @@ mix_composition as (
         cast(file_order as bigint) as mix_position,
         purpose,
         n_rows,
-        {{ safe_div('n_rows', 'n_all_rows') }} as share_of_rows,
+        {{ safe_div('n_rows', 'max(n_rows) filter (where file = \'final_v2\') over ()') }} as share_of_rows,
         cast(n_train_turns as bigint) as n_train_turns,
         n_tasks,
         n_unnamed_tasks,
@@ -179,7 +158,7 @@ mix_composition as (
         cast(n_submission_turns as bigint) as n_submission_turns,
         {{ safe_div('total_score', 'n_scored_rows') }} as mean_score,
         n_validation_rows
-    from filled
+    from counted
 
 )
 

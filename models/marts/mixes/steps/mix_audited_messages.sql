@@ -1,23 +1,5 @@
-with messages as (
-
-    select * from {{ ref('mix_candidate_messages') }}
-
-),
-
-mask_audit as (
-
-    select * from {{ ref('mask_audit') }}
-
-),
-
-audited_turns as (
-
-    select * from {{ ref('mask_audit_turns') }}
-
-),
-
 -- A turn that trains needs its own proof: one without a verdict is demoted like one that fails.
-mix_audited_messages as (
+with mix_audited_messages as (
 
     select
         messages.mix,
@@ -39,9 +21,10 @@ mix_audited_messages as (
         audited_turns.n_tokens,
         case when messages.train then coalesce(audited_turns.verdict, 'unknown') end as audit_verdict,
         mask_audit.verdict as row_verdict
-    from messages
-    inner join mask_audit on messages.mix = mask_audit.mix and messages.row_id = mask_audit.row_id
-    left join audited_turns
+    from {{ ref('mix_candidate_messages') }} as messages
+    inner join {{ ref('mask_audit') }} as mask_audit
+        on messages.mix = mask_audit.mix and messages.row_id = mask_audit.row_id
+    left join {{ ref('mask_audit_turns') }} as audited_turns
         on
             messages.mix = audited_turns.mix
             and messages.row_id = audited_turns.row_id

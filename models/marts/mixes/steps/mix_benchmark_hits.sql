@@ -1,25 +1,7 @@
-with sides as (
-
-    select * from {{ ref('mix_sides') }}
-
-),
-
-benchmark_instances as (
-
-    select * from {{ ref('benchmark_instances') }}
-
-),
-
-benchmark_repositories as (
-
-    select * from {{ ref('benchmark_repositories') }}
-
-),
-
-tasks as (
+with tasks as (
 
     select distinct instance_id
-    from sides
+    from {{ ref('mix_sides') }}
 
 ),
 
@@ -42,7 +24,7 @@ listed as (
         benchmark,
         instance_id,
         {{ regex_group('lower(instance_id)', '^(.+?)(?:_interface)?$', 1) }} as task
-    from benchmark_instances
+    from {{ ref('benchmark_instances') }}
 
 ),
 
@@ -62,7 +44,7 @@ mix_benchmark_hits as (
         benchmark_repositories.benchmark,
         benchmark_repositories.repository as benchmark_key
     from named
-    inner join benchmark_repositories
+    inner join {{ ref('benchmark_repositories') }} as benchmark_repositories
         on lower(named.owner || '/' || named.repository) = lower(benchmark_repositories.repository)
 
 )

@@ -1,24 +1,6 @@
-with candidate_rows as (
-
-    select * from {{ ref('mix_candidate_rows') }}
-
-),
-
-messages as (
+with messages as (
 
     select * from {{ ref('int_mix_messages') }}
-
-),
-
-facts as (
-
-    select * from {{ ref('mix_turn_facts') }}
-
-),
-
-gated_turns as (
-
-    select * from {{ ref('mix_gated_turns') }}
 
 ),
 
@@ -43,7 +25,7 @@ described as (
         facts.is_recovery,
         gated_turns.verdict,
         struct_extract(gated_turns.failed, 'gate') as failed_gate
-    from candidate_rows
+    from {{ ref('mix_candidate_rows') }} as candidate_rows
     inner join messages
         on
             candidate_rows.text_source = messages.source
@@ -51,9 +33,9 @@ described as (
             and candidate_rows.text_line = messages.line
             and candidate_rows.text_side is not distinct from messages.text_side
             and coalesce(candidate_rows.last_message_index, messages.message_index) >= messages.message_index
-    left join facts
+    left join {{ ref('mix_turn_facts') }} as facts
         on candidate_rows.side_id = facts.side_id and messages.message_index = facts.message_index
-    left join gated_turns
+    left join {{ ref('mix_gated_turns') }} as gated_turns
         on candidate_rows.mix = gated_turns.mix and facts.turn_id = gated_turns.turn_id
 
 ),

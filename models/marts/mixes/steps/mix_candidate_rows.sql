@@ -1,27 +1,9 @@
-with candidates as (
-
-    select * from {{ ref('mix_candidates') }}
-
-),
-
-row_gates as (
-
-    select * from {{ ref('mix_row_gates') }}
-
-),
-
-plan as (
-
-    select * from {{ ref('mix_plan') }}
-
-),
-
-left_before as (
+with left_before as (
 
     select distinct
         mix,
         row_id
-    from row_gates
+    from {{ ref('mix_row_gates') }}
     where verdict <> 'pass'
 
 ),
@@ -57,8 +39,8 @@ mix_candidate_rows as (
         candidates.text_side,
         candidates.n_train_turns,
         candidates.last_message_index
-    from candidates
-    inner join plan on candidates.mix = plan.mix
+    from {{ ref('mix_candidates') }} as candidates
+    inner join {{ ref('mix_plan') }} as plan on candidates.mix = plan.mix
     anti join left_before on candidates.mix = left_before.mix and candidates.row_id = left_before.row_id
 
 )

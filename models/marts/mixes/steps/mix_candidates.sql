@@ -2,13 +2,7 @@
     A row of a mix that its turns alone do not decide: a side, or a turn that passed its own gates. What fails a turn gate
     of a mix of turns never becomes a row; the ledger counts it as a row and a turn that left there.
 #}
-with plan as (
-
-    select * from {{ ref('mix_plan') }}
-
-),
-
-sides as (
+with sides as (
 
     select * from {{ ref('mix_sides') }}
 
@@ -47,7 +41,7 @@ whole_sides as (
         coalesce(windows.n_window_turns, 0) as n_window_turns,
         coalesce(windows.n_tail_turns, 0) as n_tail_turns,
         windows.last_message_index
-    from plan
+    from {{ ref('mix_plan') }} as plan
     inner join sides on plan.source = sides.source
     left join windows on plan.mix = windows.mix and sides.side_id = windows.side_id
     where plan.unit = 'side'

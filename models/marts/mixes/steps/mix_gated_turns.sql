@@ -1,28 +1,10 @@
-with plan as (
-
-    select * from {{ ref('mix_plan') }}
-
-),
-
-facts as (
-
-    select * from {{ ref('mix_turn_facts') }}
-
-),
-
-turn_gates as (
-
-    select * from {{ ref('mix_turn_gates') }}
-
-),
-
-judged as (
+with judged as (
 
     select
         mix,
         turn_id,
         {{ first_failed(['step_order', 'gate', 'value', 'verdict']) }} as failed
-    from turn_gates
+    from {{ ref('mix_turn_gates') }}
     group by mix, turn_id
 
 ),
@@ -45,8 +27,8 @@ mix_gated_turns as (
         facts.is_counted,
         judged.failed,
         coalesce(struct_extract(judged.failed, 'verdict'), 'pass') as verdict
-    from facts
-    inner join plan on facts.source = plan.source
+    from {{ ref('mix_turn_facts') }} as facts
+    inner join {{ ref('mix_plan') }} as plan on facts.source = plan.source
     left join judged on plan.mix = judged.mix and facts.turn_id = judged.turn_id
 
 )

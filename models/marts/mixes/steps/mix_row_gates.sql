@@ -18,34 +18,10 @@ with candidates as (
 
 ),
 
-sides as (
-
-    select * from {{ ref('mix_sides') }}
-
-),
-
-side_gates as (
-
-    select * from {{ ref('mix_side_gates') }}
-
-),
-
 gates as (
 
     select * from {{ ref('int_mix_gates') }}
     where is_asked
-
-),
-
-benchmark_hits as (
-
-    select * from {{ ref('mix_benchmark_hits') }}
-
-),
-
-plan as (
-
-    select * from {{ ref('mix_plan') }}
 
 ),
 
@@ -66,14 +42,15 @@ gates_of_sides as (
         side_gates.statement
     from candidates
     inner join gates on candidates.mix = gates.mix and gates.subject = 'side'
-    inner join side_gates on candidates.side_id = side_gates.side_id and gates.gate = side_gates.gate
+    inner join {{ ref('mix_side_gates') }} as side_gates
+        on candidates.side_id = side_gates.side_id and gates.gate = side_gates.gate
 
 ),
 
 contaminated as (
 
     select distinct instance_id
-    from benchmark_hits
+    from {{ ref('mix_benchmark_hits') }}
     where hit = 'instance'
 
 ),
@@ -133,8 +110,8 @@ ordered as (
         plan.seed,
         standing.failed_at
     from candidates
-    inner join sides on candidates.side_id = sides.side_id
-    inner join plan on candidates.mix = plan.mix
+    inner join {{ ref('mix_sides') }} as sides on candidates.side_id = sides.side_id
+    inner join {{ ref('mix_plan') }} as plan on candidates.mix = plan.mix
     left join standing on candidates.mix = standing.mix and candidates.row_id = standing.row_id
 
 ),

@@ -1,22 +1,10 @@
-with candidates as (
-
-    select * from {{ ref('mix_candidates') }}
-
-),
-
-row_gates as (
-
-    select * from {{ ref('row_gates') }}
-
-),
-
-judged as (
+with judged as (
 
     select
         mix,
         row_id,
         {{ first_failed(['step_order', 'gate', 'value', 'verdict']) }} as failed
-    from row_gates
+    from {{ ref('row_gates') }}
     group by mix, row_id
 
 ),
@@ -30,7 +18,7 @@ mix_row_outcomes as (
         candidates.turn_id,
         case when judged.failed is null then 'file' else 'left' end as outcome,
         judged.failed
-    from candidates
+    from {{ ref('mix_candidates') }} as candidates
     left join judged on candidates.mix = judged.mix and candidates.row_id = judged.row_id
 
 )

@@ -1,10 +1,4 @@
-with sides as (
-
-    select * from {{ ref('mix_sides') }}
-
-),
-
-gates as (
+with gates as (
 
     select * from {{ ref('int_mix_gates') }}
     where subject = 'side' and is_asked and is_first_of_source
@@ -21,7 +15,7 @@ measured as (
             when 'not_looped' then sides.loop_unknown_because
             when 'dup_cmd_ratio' then sides.duplicates_unknown_because
         end as because
-    from sides
+    from {{ ref('mix_sides') }} as sides
     inner join gates on sides.source = gates.source
 
 ),

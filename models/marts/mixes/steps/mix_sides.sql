@@ -1,28 +1,4 @@
-with duel_sides as (
-
-    select * from {{ ref('sides') }}
-
-),
-
-mini_trajectories as (
-
-    select * from {{ ref('stg_mini_coder__trajectories') }}
-
-),
-
-own_trajectories as (
-
-    select * from {{ ref('stg_trajectories__trajectories') }}
-
-),
-
-turns as (
-
-    select * from {{ ref('int_turns') }}
-
-),
-
-sides_of_duels as (
+with sides_of_duels as (
 
     select
         duel_sides.side_id,
@@ -55,7 +31,7 @@ sides_of_duels as (
         duel_sides.max_cmd_run,
         duel_sides.text_source = 'messages' as has_messages,
         cast(null as boolean) as verified
-    from duel_sides
+    from {{ ref('sides') }} as duel_sides
 
 ),
 
@@ -68,7 +44,7 @@ trajectories as (
         instance_id,
         model,
         verified
-    from mini_trajectories
+    from {{ ref('stg_mini_coder__trajectories') }}
     union all
     select
         'trajectories' as source,
@@ -77,7 +53,7 @@ trajectories as (
         instance_id,
         model,
         verified
-    from own_trajectories
+    from {{ ref('stg_trajectories__trajectories') }}
 
 ),
 
@@ -116,7 +92,7 @@ endings as (
         side_id,
         count(*) as n_turns,
         max_by(is_submission, turn) as ends_in_submission
-    from turns
+    from {{ ref('int_turns') }}
     group by side_id
 
 ),

@@ -4,12 +4,6 @@ with groups as (
 
 ),
 
-plan as (
-
-    select * from {{ ref('mix_plan') }}
-
-),
-
 sized as (
 
     select
@@ -18,7 +12,7 @@ sized as (
         min(plan.seed) as seed,
         min(plan.validation_share) as validation_share
     from groups
-    inner join plan on groups.mix = plan.mix
+    inner join {{ ref('mix_plan') }} as plan on groups.mix = plan.mix
     group by groups.split_group
 
 ),

@@ -1,10 +1,4 @@
-with candidate_messages as (
-
-    select * from {{ ref('mix_candidate_messages') }}
-
-),
-
-messages as (
+with messages as (
 
     select * from {{ ref('int_mix_messages') }}
 
@@ -21,7 +15,7 @@ mix_texts as (
         coalesce(messages.content, '') as content,
         candidate_messages.text_artifact_id,
         candidate_messages.text_line
-    from candidate_messages
+    from {{ ref('mix_candidate_messages') }} as candidate_messages
     inner join messages
         on
             candidate_messages.text_source = messages.source

@@ -1,23 +1,5 @@
-with sides as (
-
-    select * from {{ ref('mix_sides') }}
-
-),
-
-side_turns as (
-
-    select * from {{ ref('int_turns') }}
-
-),
-
-credited as (
-
-    select * from {{ ref('turns') }}
-
-),
-
 -- Turns of a side that does not count have no credit, and no judge saw those of a trajectory.
-mix_turn_facts as (
+with mix_turn_facts as (
 
     select
         side_turns.turn_id,
@@ -45,9 +27,9 @@ mix_turn_facts as (
         credited.is_escape,
         credited.is_recovery,
         case when sides.eval_run_id is null then cast([] as varchar[]) else credited.tags end as tags
-    from sides
-    inner join side_turns on sides.side_id = side_turns.side_id
-    left join credited on side_turns.turn_id = credited.turn_id
+    from {{ ref('mix_sides') }} as sides
+    inner join {{ ref('int_turns') }} as side_turns on sides.side_id = side_turns.side_id
+    left join {{ ref('turns') }} as credited on side_turns.turn_id = credited.turn_id
 
 )
 

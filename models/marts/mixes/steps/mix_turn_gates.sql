@@ -1,10 +1,4 @@
-with facts as (
-
-    select * from {{ ref('mix_turn_facts') }}
-
-),
-
-gates as (
+with gates as (
 
     select * from {{ ref('int_mix_gates') }}
     where subject = 'turn' and is_asked
@@ -20,7 +14,7 @@ measured as (
         facts.is_counted,
         gates.*,
         {{ gate_value('gates.measure', 'facts', gate_measures('turn')) }} as value
-    from facts
+    from {{ ref('mix_turn_facts') }} as facts
     inner join gates on facts.source = gates.source
 
 ),

@@ -2,39 +2,9 @@
     Every turn that a mix looks at, and what became of it: `train` or `context` in a row of the file, or `left` with the
     step and gate where it, or the row that it would have been part of, stayed behind.
 #}
-with gated_turns as (
-
-    select * from {{ ref('mix_gated_turns') }}
-
-),
-
-facts as (
-
-    select * from {{ ref('mix_turn_facts') }}
-
-),
-
-gates as (
+with gates as (
 
     select * from {{ ref('int_mix_gates') }}
-
-),
-
-side_gates as (
-
-    select * from {{ ref('mix_side_gates') }}
-
-),
-
-row_outcomes as (
-
-    select * from {{ ref('mix_row_outcomes') }}
-
-),
-
-messages as (
-
-    select * from {{ ref('mix_audited_messages') }}
 
 ),
 
@@ -48,7 +18,8 @@ asked_of_sides as (
         side_gates.value,
         side_gates.verdict
     from gates
-    inner join side_gates on gates.source = side_gates.source and gates.gate = side_gates.gate
+    inner join {{ ref('mix_side_gates') }} as side_gates
+        on gates.source = side_gates.source and gates.gate = side_gates.gate
     where gates.is_asked and gates.subject = 'side' and gates.unit = 'turn'
 
 ),
@@ -70,7 +41,7 @@ placed as (
     select
         *,
         mix || '/' || case unit when 'turn' then turn_id else side_id end as row_id
-    from gated_turns
+    from {{ ref('mix_gated_turns') }}
 
 ),
 
@@ -91,8 +62,9 @@ judged as (
         messages.turn_id is not null as is_in_row
     from placed
     left join judged_sides on placed.mix = judged_sides.mix and placed.side_id = judged_sides.side_id
-    left join row_outcomes on placed.mix = row_outcomes.mix and placed.row_id = row_outcomes.row_id
-    left join messages
+    left join {{ ref('mix_row_outcomes') }} as row_outcomes
+        on placed.mix = row_outcomes.mix and placed.row_id = row_outcomes.row_id
+    left join {{ ref('mix_audited_messages') }} as messages
         on placed.mix = messages.mix and placed.row_id = messages.row_id and placed.turn_id = messages.turn_id
 
 ),
@@ -183,7 +155,7 @@ mix_turn_outcomes as (
                 then {{ gate_statement('reasoned.verdict', 'reasoned.value', 'reasoned.reason', 'reasoned') }}
         end as statement
     from reasoned
-    inner join facts on reasoned.turn_id = facts.turn_id
+    inner join {{ ref('mix_turn_facts') }} as facts on reasoned.turn_id = facts.turn_id
 
 )
 

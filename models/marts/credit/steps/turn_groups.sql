@@ -1,44 +1,21 @@
 {%- set ends = var('turn_window_ends') -%}
 {%- set many = var('many_failures') -%}
 {%- set stuck = var('repeats_of_being_stuck') -%}
-with turns as (
-
-    select * from {{ ref('turns') }}
-
-),
-
-looked_back as (
+with looked_back as (
 
     select
-        eval_run_id,
-        sample_id,
-        rollout,
-        side,
-        turn,
-        source,
-        phase,
-        command_kind,
-        command_kind_first_word,
-        credit_split,
-        credit_full,
-        credit_split_extended,
-        follows_failure,
-        failures_before,
-        repeats_before,
+        *,
         lag(fail_reason) over (partition by side_id order by turn) as reason_before
-    from turns
+    from {{ ref('turns') }}
 
 ),
 
 -- A turn is counted under every heading that holds it; `exposure` is what the turns before it came to.
-int_turn_groups as (
+turn_groups as (
 
     select
-        looked_back.eval_run_id,
+        looked_back.turn_id,
         looked_back.sample_id,
-        looked_back.rollout,
-        looked_back.side,
-        looked_back.turn,
         looked_back.credit_split,
         looked_back.credit_full,
         looked_back.credit_split_extended,
@@ -95,4 +72,4 @@ int_turn_groups as (
 
 )
 
-select * from int_turn_groups
+select * from turn_groups

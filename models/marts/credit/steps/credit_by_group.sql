@@ -1,11 +1,5 @@
-with turn_groups as (
-
-    select * from {{ ref('int_turn_groups') }}
-
-),
-
 -- Turns of one sample are not independent, whatever side, rollout or run they stand in: the sample is the cluster.
-by_sample as (
+with by_sample as (
 
     select
         dimension,
@@ -16,7 +10,7 @@ by_sample as (
         {{ exact_sum('credit_split') }} as credit,
         {{ exact_sum('credit_full') }} as credit_full,
         {{ exact_sum('credit_split_extended') }} as credit_extended
-    from turn_groups
+    from {{ ref('turn_groups') }}
     group by dimension, value, sample_id
 
 ),
@@ -26,7 +20,7 @@ by_sample as (
     {'name': 'mean_credit', 'of': 'credit', 'over': 'n_turns', 'unbounded': true},
 ]) }},
 
-int_credit_by_group as (
+credit_by_group as (
 
     select
         dimension,
@@ -52,4 +46,4 @@ int_credit_by_group as (
 
 )
 
-select * from int_credit_by_group
+select * from credit_by_group
