@@ -97,14 +97,16 @@ counted as (
         count(distinct described.sample_id) as n_samples,
         min(described.first_train_turn) as first_train_turn,
         max(described.last_train_turn) as last_train_turn,
-        case when count(described.n_tokens) = count(described.row_id) then coalesce(sum(described.n_tokens), 0) end as n_tokens,
+        case when count(described.n_tokens) = count(described.row_id) then coalesce(sum(described.n_tokens), 0) end
+            as n_tokens,
         case
             when count(described.n_trained_tokens) = count(described.row_id)
                 then coalesce(sum(described.n_trained_tokens), 0)
         end as n_trained_tokens,
         case when count(described.n_tokens) = count(described.row_id) then quantile_cont(described.n_tokens, 0.5) end
             as median_row_tokens,
-        case when count(described.n_tokens) = count(described.row_id) then max(described.n_tokens) end as largest_row_tokens,
+        case when count(described.n_tokens) = count(described.row_id) then max(described.n_tokens) end
+            as largest_row_tokens,
         case
             when count(described.over_limit) = count(described.row_id)
                 then count(*) filter (where described.over_limit)
