@@ -9,7 +9,10 @@ from credit.warehouses import SHARED, RunDbt, build
 
 @pytest.fixture(scope="session")
 def published(run_dbt: RunDbt, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The warehouse of the published-layout runs that lie beside the repository, where they do."""
+    """The warehouse of the published-layout runs that lie beside the repository, where they do.
+
+    One file of tests reads it: another one may run in another process, which would build it again.
+    """
     if not SHARED.is_dir():
         pytest.skip("needs ../shared")
     yield build(run_dbt, tmp_path_factory.mktemp("published"), SHARED / "raw")

@@ -6,7 +6,6 @@ import duckdb
 import pytest
 
 from credit.plain_turns import COLUMNS, plain_turns
-from credit.warehouses import SHARED
 
 N_KEYS = COLUMNS.index("turn") + 1
 
@@ -31,7 +30,3 @@ def compare(raw: Path, warehouse: Path) -> int:
 
 def test_on_the_bundled_sample(repository: Path, sample_warehouse: Path) -> None:
     assert compare(repository / "tests" / "fixtures" / "raw", sample_warehouse) == 191
-
-
-def test_on_the_runs_beside_the_repository(published: Path) -> None:
-    assert compare(SHARED / "raw", published) == 576

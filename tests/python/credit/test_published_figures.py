@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from credit.test_plain_turns import compare
 from credit.warehouses import SHARED, expected_json, rows
 
 COMPARED = ("checks", "input", "corpus", "credit_mix", "escape_mix", "combined")
@@ -112,3 +113,7 @@ def test_credit_turns_equal_the_expected_table_turn_by_turn(published: Path) -> 
                 assert found[name] == pytest.approx(value, abs=1e-9), (row, name)
             else:
                 assert found[name] == value, (row, name)
+
+
+def test_every_column_of_the_turns_is_what_a_plain_loop_says(published: Path) -> None:
+    assert compare(SHARED / "raw", published) == 576
