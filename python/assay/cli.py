@@ -211,7 +211,7 @@ def conformance(
     only: Annotated[str | None, typer.Option(metavar="FN", help="run the vectors of this function alone")] = None,
 ) -> int:
     """Run conformance vectors against assay's own rules."""
-    from assay import conformance as command
+    from assay.conformance import command
 
     return command.run(directory, only)
 

@@ -1,14 +1,17 @@
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assay.cli import main
-from assay.conformance import agrees, printable, shortened
-from assay.conformance_adapters import NOT_NEEDED, WIRINGS, wiring_for
+from assay.conformance import command
+from assay.conformance.adapters import NOT_NEEDED, WIRINGS, wiring_for
+from assay.conformance.command import agrees, printable, shortened
 
-VECTORS = Path(__file__).parents[3] / "shared" / "conformance"
+REPOSITORY = Path(__file__).parents[2]
+VECTORS = REPOSITORY.parent / "shared" / "conformance"
 V4 = "unarbos-f96c12c (2026-08-22)"
 
 
@@ -264,3 +267,54 @@ def test_the_published_vectors_all_pass(capsys: pytest.CaptureFixture[str]) -> N
     passed, failed = (int(part.split()[0]) for part in lines[-1].split(", ")[:2])
     assert failed == 0
     assert passed > 900
+
+
+LOOKS = "```bash\nls\n```"
+RULES_OF_SEEDS = (
+    vector("question_weight", input={"tag": "reference:explore"}, expected=2.0),
+    vector("question_weight", "michael-bum-f3d5453", input={"tag": "reference:claims"}, expected=1.0),
+    vector("looping_reason", input={"turns": [LOOKS, LOOKS]}, expected="looping: duplicate command ratio 0.50"),
+    vector("looping_reason", input={"turns": [LOOKS]}, expected=""),
+    vector("graded_letter_value", "michael-bum-f3d5453", input={"letter": "J"}, expected=0.35),
+    vector("challenger_beats_king", input={"challenger": 0.7, "king": 0.675}, expected=False),
+    vector("challenger_beats_king", input={"challenger": 0.525, "king": 0.5}, expected=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("seed", "right", "wrong", "function"),
+    [
+        ("tag_weights", "v4,tag,reference:explore,2.0", "v4,tag,reference:explore,9.0", "question_weight [unarbos]"),
+        (
+            "tag_weights",
+            "v5b,tag,reference:claims,1.0",
+            "v5b,tag,reference:claims,1.5",
+            "question_weight [michael-bum-f3d5453]",
+        ),
+        ("rulesets", "v4_0821,V4,2026-08-21,,v1,true,0.5,4", "v4_0821,V4,2026-08-21,,v1,true,0.6,4", "looping_reason"),
+        ("letter_grades", "J,0.35", "J,0.45", "graded_letter_value"),
+        (
+            "rulesets",
+            "v4,0.5,0.025,0.8,2,12;16,1,100,\n",
+            "v4,0.5,0.02,0.8,2,12;16,1,100,\n",
+            "challenger_beats_king [unarbos]",
+        ),
+    ],
+)
+def test_a_wrong_value_in_a_seed_fails(
+    seed: str, right: str, wrong: str, function: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors, project = write(tmp_path / "vectors", *RULES_OF_SEEDS), tmp_path / "project"
+    for folder in ("models", "macros", "seeds"):
+        shutil.copytree(REPOSITORY / folder, project / folder)
+    shutil.copy(REPOSITORY / "dbt_project.yml", project)
+    assert command.run(vectors, None, project) == 0
+    file = project / "seeds" / f"{seed}.csv"
+    text = file.read_text(encoding="utf-8")
+    assert right in text
+    file.write_text(text.replace(right, wrong), encoding="utf-8")
+    capsys.readouterr()
+    assert command.run(vectors, None, project) == 1
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
+    assert failed
+    assert all(f" {function}: " in line for line in failed)

@@ -132,12 +132,8 @@ int_duel_sides as (
         coalesce(judged.looped_stored, false) or coalesce(judged.corrupted_stored, false) as zeroed,
         loops.corruption_reason,
         by_side.amputated_stored,
-        case
-            when sides_derived.n_judged_blocks > 0
-                then
-                    sides_derived.n_blocks_starting_with_close / sides_derived.n_judged_blocks
-                    > {{ var('amputated_block_share') }}
-        end as amputated_thinking,
+        {{ amputated_thinking('sides_derived.n_blocks_starting_with_close', 'sides_derived.n_judged_blocks') }}
+            as amputated_thinking,
         rulesets.amputated_multiplier,
         judged.n_judges,
         judged.n_judges_parsed,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.conformance_adapters import NOT_NEEDED, WIRINGS, NotWiredError, function_name, wiring_for
+from assay.conformance.adapters import NOT_NEEDED, WIRINGS, Context, NotWiredError, function_name, wiring_for
+from assay.conformance.sql_models import SqlModels, project_folder
 from assay.errors import AssayError
 
 Outcome = Literal["passed", "failed", "skipped"]
@@ -79,7 +80,7 @@ def _limits(vector: Mapping[str, Any]) -> Mapping[str, Any]:
     return limits if isinstance(limits, Mapping) else {}
 
 
-def run_vector(vector: Mapping[str, Any], file: str, line: int) -> Result:
+def run_vector(vector: Mapping[str, Any], file: str, line: int, sql: SqlModels) -> Result:
     """Run one vector and say what became of it."""
     named, version, expected = function_name(vector["fn"]), vector["version"], vector["expected"]
     function = printable(named)
@@ -97,7 +98,7 @@ def run_vector(vector: Mapping[str, Any], file: str, line: int) -> Result:
     prefix = f"{case}: " if case else ""
     wanted = f"expected {shortened(expected)}"
     try:
-        got = wiring.adapter(vector["input"], _limits(vector))
+        got = wiring.adapter(vector["input"], Context(_limits(vector), sql))
         seen = f"got {shortened(got)}"
         compared = wiring.view(expected, got) if wiring.view else (expected, got)
         same = agrees(*compared) and not _expects_error(expected)
@@ -130,7 +131,7 @@ def _vector_of(text: str) -> Mapping[str, Any] | str:
     return vector
 
 
-def run_file(path: Path, shown_as: str, only: str | None = None) -> Iterator[Result]:
+def run_file(path: Path, shown_as: str, sql: SqlModels, only: str | None = None) -> Iterator[Result]:
     """Run the vectors of one file in order; blank lines are passed over, unreadable ones fail."""
     try:
         # Lines end at "\n" alone: texts of agents hold other characters that pass for line ends.
@@ -147,7 +148,7 @@ def run_file(path: Path, shown_as: str, only: str | None = None) -> Iterator[Res
         if isinstance(vector, str):
             yield Result("failed", UNREADABLE, "", shown_as, number, printable(vector))
         elif only is None or function_name(vector["fn"]) == only:
-            yield run_vector(vector, shown_as, number)
+            yield run_vector(vector, shown_as, number, sql)
 
 
 def _vector_files(directory: Path) -> list[Path]:
@@ -180,11 +181,15 @@ def report(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def run(directory: Path, only: str | None) -> int:
-    """Run the command: 0 when nothing failed, else 1. Raises AssayError for a folder without vectors."""
+def run(directory: Path, only: str | None, project: Path | None = None) -> int:
+    """Run the command: 0 when nothing failed, else 1. Raises AssayError for a folder without vectors.
+
+    `project` is the folder with the SQL and the seeds of the rules; null: the one this package stands in.
+    """
     results: list[Result] = []
+    sql = SqlModels(project or project_folder())
     for path in _vector_files(directory):
-        results += run_file(path, printable(path.relative_to(directory).as_posix()), only)
+        results += run_file(path, printable(path.relative_to(directory).as_posix()), sql, only)
     if not results:
         raise AssayError(f"{directory} holds no vector" + (f" of {only}" if only else ""))
     print("\n".join(report(results)))

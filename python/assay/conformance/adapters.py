@@ -1,4 +1,4 @@
-"""From the names and shapes of conformance vectors to the functions of `assay.validator`.
+"""From the names and shapes of conformance vectors to the rules that a build runs, in Python or SQL.
 
 An adapter takes the `input` of a vector and the limits of its line and gives the value that `expected`
 speaks of; it never sees `expected` itself. `view` reduces the two to what is compared, where a vector says
@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.chat_templates import ChatTemplate
+from assay.conformance import in_sql
+from assay.conformance.sql_models import SqlModels
 from assay.validator import (
     corpus,
     documents,
@@ -29,8 +31,16 @@ from assay.validator import (
 )
 
 Input = Mapping[str, Any]
-Adapter = Callable[[Input, Mapping[str, Any]], Any]
+Adapter = Callable[[Input, "Context"], Any]
 View = Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an adapter may use beside its input: the limits that the vector's line states, and the project's SQL."""
+
+    limits: Mapping[str, Any]
+    sql: SqlModels
 
 
 class NotWiredError(Exception):
@@ -61,6 +71,9 @@ REASON_V3 = "reason-v3"
 REASON_V4 = "reason-v4"
 PROPOSED = "proposed-1"
 
+RULESET_V1 = "v1_0722"
+RULESET_V4 = "v4_0821"
+
 NOT_NEEDED = frozenset(
     {
         "apply_measurement_gate",
@@ -84,15 +97,7 @@ NOT_NEEDED = frozenset(
     }
 )
 
-DEFAULT_LOOP_LIMITS: Mapping[loops.LoopVariant, tuple[float, int]] = {
-    "v1": (0.5, 4),
-    "v2": (0.5, 4),
-    "v3": (0.61, 5),
-}
-
-
 LOOP_STATISTICS = ("dup_cmd_ratio", "looped", "max_cmd_run", "n_cmds")
-WHAT_IF_LIMITS = ((0.5, 4), (0.61, 5), (0.65, 6))
 
 
 def _plain(function: Callable[..., Any], *keys: str, **fixed: Any) -> Adapter:
@@ -100,101 +105,101 @@ def _plain(function: Callable[..., Any], *keys: str, **fixed: Any) -> Adapter:
 
 
 def _loop_verdict(variant: loops.LoopVariant) -> Adapter:
-    def adapt(given: Input, limits: Mapping[str, Any]) -> Any:
-        ratio_limit, run_limit = DEFAULT_LOOP_LIMITS[variant]
-        verdict = loops.loop_verdict(
-            given["turns"],
-            variant,
-            limits.get("dup", ratio_limit),
-            limits.get("run", run_limit),
-            given.get("observations"),
-        )
-        return asdict(verdict) | {
-            "explanation": loops.loop_explanation(verdict),
-            "looped_at_thresholds": {
-                f"{ratio}/{run}": loops.is_looped(verdict.dup_cmd_ratio, verdict.max_cmd_run, ratio, run)
-                for ratio, run in WHAT_IF_LIMITS
-            },
-        }
+    def adapt(given: Input, context: Context) -> Any:
+        ratio, run = in_sql.PUBLISHED_LOOP_LIMITS[variant]
+        stated = (context.limits.get("dup", ratio), context.limits.get("run", run))
+        return in_sql.loop_verdict(context.sql, given["turns"], variant, stated, given.get("observations"))
 
     return adapt
 
 
 def _loop_verdict_view(expected: Any, got: Any) -> tuple[Any, Any]:
-    # A list too long to be written down stands as null.
-    if expected["command_list"] is None:
-        got = got | {"command_list": None}
-    return expected, got
+    # A list too long to be written down stands as null. Reasons and explanations are texts that no table has.
+    kept = {key: expected[key] for key in got}
+    return kept, got | {"command_list": None} if expected["command_list"] is None else got
 
 
-def _loop_statistics(given: Input, limits: Mapping[str, Any]) -> Any:
-    verdict = _loop_verdict("v3")(given, limits)
+def _loop_statistics(given: Input, context: Context) -> Any:
+    verdict = _loop_verdict("v3")(given, context)
     return {key: verdict[key] for key in ("command_list", *LOOP_STATISTICS)}
 
 
 def _loop_document(variant: loops.LoopVariant) -> Adapter:
-    def adapt(given: Input, limits: Mapping[str, Any]) -> Any:
-        ratio_limit, run_limit = DEFAULT_LOOP_LIMITS[variant]
-        verdict = loops.loop_verdict_for_document(
-            given["document"], variant, limits.get("dup", ratio_limit), limits.get("run", run_limit)
-        )
-        return {key: getattr(verdict, key) for key in LOOP_STATISTICS}
+    def adapt(given: Input, context: Context) -> Any:
+        verdict = in_sql.loop_verdict_of_document(context.sql, given["document"], variant)
+        return {key: verdict[key] for key in LOOP_STATISTICS}
 
     return adapt
 
 
-def _turns_with_observations(given: Input, _: Mapping[str, Any]) -> Any:
+def _turns_with_observations(given: Input, _: Context) -> Any:
     turns, seen = documents.candidate_turns_with_observations(given["document"])
     return {"turns": turns, "observations": seen}
 
 
-def _valid_output(given: Input, _: Mapping[str, Any]) -> Any:
+def _valid_output(given: Input, _: Context) -> Any:
     formats: tuple[observations.ObservationFormat, ...] = ("openhands", "returncode", "swe_agent")
     return {name: observations.valid_output(given["observation"], name) for name in formats}
 
 
-def _sentinels(given: Input, _: Mapping[str, Any]) -> Any:
+def _sentinels(given: Input, _: Context) -> Any:
     return {
         "has_unclosed_think_block": sentinels.has_unclosed_think_block(given["text"]),
         "is_truncated": sentinels.is_truncated(given["text"]),
     }
 
 
-def _constants_v1(given: Input, _: Mapping[str, Any]) -> Any:
+def _constants_v1(_given: Input, context: Context) -> Any:
     return {
-        "CHALLENGER_WIN_MARGIN": scores.WIN_MARGIN_V1,
-        "REQUIRES_WEIGHTS": scores.REQUIRES_WEIGHTS_V1,
-        "SIZE_FACTOR_FLOOR": scores.SIZE_FACTOR_FLOOR_V1,
+        "CHALLENGER_WIN_MARGIN": in_sql.required_margin(context.sql, RULESET_V1),
+        "REQUIRES_WEIGHTS": {
+            name: in_sql.question_weight(context.sql, {"requires": name}, "v1")
+            for name in ("action", "read", "neutral")
+        },
+        "SIZE_FACTOR_FLOOR": context.sql.variable("size_factor_floor"),
     }
 
 
-def _question_weight(ruleset: scores.Ruleset) -> Adapter:
-    return lambda given, _: scores.question_weight(given, ruleset)
+def _question_weight(table: str) -> Adapter:
+    return lambda given, context: in_sql.question_weight(context.sql, given, table)
 
 
-def _yes_rate(ruleset: scores.Ruleset) -> Adapter:
-    return lambda given, _: scores.judge_yes_rate(given["answers"], given["questions"], ruleset)
+def _yes_rate(table: str) -> Adapter:
+    return lambda given, context: in_sql.response_score(context.sql, [given["answers"]], given["questions"], table)
 
 
-def _aggregate(given: Input, _: Mapping[str, Any]) -> Any:
-    run = scores.aggregate_scores(given["records"], given["min_valid_fraction"])
-    value = asdict(run)
-    value["valid_turns"] = run.scored_sample_count
-    value["total_turns"] = value.pop("total_samples")
-    if run.state == "succeeded":
-        value["by_metric"] = {}
-        value["scoring_mode"] = "binary"
-    else:
-        del value["by_judge"], value["required_win_margin"]
-    return value
+def _response_score(table: str) -> Adapter:
+    return lambda given, context: in_sql.response_score(
+        context.sql, list(given["per_judge_answers"].values()), given["questions"], table
+    )
 
 
-def _parse_answers(given: Input, _: Mapping[str, Any]) -> Any:
+def _beats_king(ruleset: str) -> Adapter:
+    return lambda given, context: in_sql.run_verdict(context.sql, [(given["challenger"], given["king"])], ruleset)[
+        "challenger_won"
+    ]
+
+
+def _aggregate(given: Input, context: Context) -> Any:
+    pairs = [
+        (record["challenger_score"], record["king_score"]) if record.get("scored") else (None, None)
+        for record in given["records"]
+    ]
+    fraction = given["min_valid_fraction"]
+    stated = None if fraction == in_sql.PUBLISHED_VALID_FRACTION else fraction
+    return in_sql.run_verdict(context.sql, pairs, RULESET_V4, stated)
+
+
+def _of_got(expected: Any, got: Any) -> tuple[Any, Any]:
+    return ({key: expected.get(key) for key in got} if isinstance(expected, Mapping) else expected), got
+
+
+def _parse_answers(given: Input, _: Context) -> Any:
     answers, explanations, parse_ok = scores.parse_answers(given["raw"], given["question_ids"])
     return {"answers": answers, "explanations": explanations, "parse_ok": parse_ok}
 
 
-def _check_one(given: Input, _: Mapping[str, Any]) -> Any:
+def _check_one(given: Input, _: Context) -> Any:
     passed, reason = tail_check.check_one(given["text"])
     return {"passed": passed, "reason": reason}
 
@@ -203,7 +208,7 @@ def _check_one_view(expected: Any, got: Any) -> tuple[Any, Any]:
     return expected["passed"], got["passed"]
 
 
-def _tail_check(given: Input, _: Mapping[str, Any]) -> Any:
+def _tail_check(given: Input, _: Context) -> Any:
     samples = [
         tail_check.TailSample(
             state["sample_id"], state["turns"], state.get("error") or "", state.get("heuristic_reason") or ""
@@ -226,16 +231,20 @@ def _tail_check_view(expected: Any, got: Any) -> tuple[Any, Any]:
     return verdicts_of(expected), verdicts_of(got)
 
 
-def _looping_reason(given: Input, _: Mapping[str, Any]) -> Any:
-    return loops.looping_reason(given["turns"], *DEFAULT_LOOP_LIMITS["v1"])
+def _looping(given: Input, context: Context) -> Any:
+    return in_sql.loop_verdict(context.sql, given["turns"], "v1")["looped"]
 
 
-def _split(given: Input, _: Mapping[str, Any]) -> Any:
+def _sample_id(takes_rollout: bool) -> Adapter:
+    return lambda given, context: in_sql.sample_id_parts(context.sql, given["sample_id"], takes_rollout)
+
+
+def _split(given: Input, _: Context) -> Any:
     thought, action = rollouts.split_rollout(given["text"])
     return {"z": thought, "y": action}
 
 
-def _roundtrip(given: Input, _: Mapping[str, Any]) -> Any:
+def _roundtrip(given: Input, _: Context) -> Any:
     action = rollouts.fenced(given["command"])
     completion = rollouts.completion_text(given["thought"], action, given["cue"])
     if completion != given["completion"]:
@@ -250,7 +259,7 @@ def _roundtrip(given: Input, _: Mapping[str, Any]) -> Any:
     }
 
 
-def _split_dialect(given: Input, _: Mapping[str, Any]) -> Any:
+def _split_dialect(given: Input, _: Context) -> Any:
     if given["action_kind"] != "bash":
         raise NotWiredError(f"dialect {given['action_kind']} kept apart")
     thought, action = rollouts.split_rollout(given["text"], given["require_think_close"])
@@ -263,39 +272,40 @@ def _prompt(given: Input) -> str:
     )
 
 
-def _generation_prompt(given: Input, _: Mapping[str, Any]) -> Any:
+def _generation_prompt(given: Input, _: Context) -> Any:
     return _prompt(given)
 
 
-def _inject_prompt(given: Input, _: Mapping[str, Any]) -> Any:
+def _inject_prompt(given: Input, _: Context) -> Any:
     return prompts.inject_thought(_prompt(given), given["thoughts"])
 
 
-def _force_text(given: Input, _: Mapping[str, Any]) -> Any:
+def _force_text(given: Input, _: Context) -> Any:
     return prompts.force_text(_prompt(given), given["thoughts"], given["action"])
 
 
-def _log_probability(given: Input, _: Mapping[str, Any]) -> Any:
+def _log_probability(given: Input, _: Context) -> Any:
     keys = ("full_text", "action", "offset_mapping", "token_logprobs")
     return asdict(prompts.action_log_probability(*(given[key] for key in keys)))
 
 
-def _duel_v3(given: Input, _: Mapping[str, Any]) -> Any:
-    outcome = duels.duel(given["challenger_rows"], given["king_rows"], given["k_sigma"])
-    return {key: getattr(outcome, key) for key in ("margin", "se", "z", "challenger_wins", "n_paired_turns")}
+def _duel(given: Input, context: Context) -> Any:
+    return in_sql.teacher_duel(context.sql, given["challenger_rows"], given["king_rows"], given)
 
 
-def _duel_v4(given: Input, _: Mapping[str, Any]) -> Any:
-    keys = ("challenger_rows", "king_rows", "k_sigma", "tau", "min_margin", "min_thought_chars", "causality_gamma")
-    return asdict(duels.duel(*(given[key] for key in keys)))
+def _duel_view(expected: Any, got: Any) -> tuple[Any, Any]:
+    kept = {key: None if value == "Infinity" else value for key, value in expected.items() if key in got}
+    too_short, not_causal = expected.get("thought_floor_blocked"), expected.get("causality_blocked")
+    kept["rejection_reason"] = "thought_too_short" if too_short else "causality_fail" if not_causal else None
+    return kept, got
 
 
-def _sample_slice(given: Input, _: Mapping[str, Any]) -> Any:
+def _sample_slice(given: Input, _: Context) -> Any:
     turn_ids = [row["turn_id"] for row in slices.sample_slice(given["rows"], given["n"], given["seed"])]
     return {"turn_ids": turn_ids, "digest": slices.slice_digest(turn_ids)}
 
 
-def _repair(given: Input, _: Mapping[str, Any]) -> Any:
+def _repair(given: Input, _: Context) -> Any:
     return asdict(repairs.repair_reference(given["z"], given["y"]))
 
 
@@ -342,7 +352,7 @@ WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
         Wiring(LOOP_V3, _loop_document("v3")),
     ),
     "unanswered": (Wiring(LOOP_V3, _plain(observations.unanswered, "command", "observation")),),
-    "looping_reason": (Wiring(ALBEDO_V4, _looping_reason),),
+    "looping_reason": (Wiring(ALBEDO_V4, _looping, lambda expected, got: (bool(expected), got), _VERDICTS_ONLY),),
     # submissions
     "is_exact_submission": (
         Wiring(ALBEDO_V4, _plain(submissions.is_exact_submission, "text", "command", variant="v4")),
@@ -358,8 +368,8 @@ WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
     "command_for": (Wiring(ALBEDO_V4, _plain(submissions.command_for, "marker", "tail")),),
     "marker_from": (Wiring(ALBEDO_V4, _plain(submissions.marker_from, "command")),),
     "parse_sample_id": (
-        Wiring(ALBEDO_V4, _plain(submissions.parse_sample_id, "sample_id", variant="v4")),
-        Wiring(ALBEDO_V5, _plain(submissions.parse_sample_id, "sample_id", variant="v5b")),
+        Wiring(ALBEDO_V4, _sample_id(takes_rollout=False)),
+        Wiring(ALBEDO_V5, _sample_id(takes_rollout=True)),
     ),
     # scores
     "question_weight": (
@@ -372,18 +382,20 @@ WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
         Wiring(ALBEDO_V4, _yes_rate("v4")),
     ),
     "response_score": (
-        Wiring(ALBEDO_V1, _plain(scores.response_score, "per_judge_answers", "questions", ruleset="v1")),
-        Wiring(ALBEDO_V4, _plain(scores.response_score, "per_judge_answers", "questions", ruleset="v4")),
+        Wiring(ALBEDO_V1, _response_score("v1")),
+        Wiring(ALBEDO_V4, _response_score("v4")),
     ),
-    "aggregate_scores": (Wiring(ALBEDO_V4, _aggregate),),
+    "graded_letter_value": (
+        Wiring(ALBEDO_V5B, lambda given, context: in_sql.graded_letter_value(context.sql, given["letter"])),
+    ),
+    "aggregate_scores": (Wiring(ALBEDO_V4, _aggregate, _of_got),),
     "challenger_beats_king": (
-        Wiring(
-            ALBEDO_V1,
-            _plain(scores.challenger_beats_king, "challenger", "king", margin=scores.WIN_MARGIN_V1),
-        ),
-        Wiring(ALBEDO_V4, _plain(scores.challenger_beats_king, "challenger", "king", margin=scores.WIN_MARGIN)),
+        Wiring(ALBEDO_V1, _beats_king(RULESET_V1)),
+        Wiring(ALBEDO_V4, _beats_king(RULESET_V4)),
     ),
-    "amputated_thinking": (Wiring(ALBEDO_V4, _plain(scores.amputated_thinking, "document")),),
+    "amputated_thinking": (
+        Wiring(ALBEDO_V4, lambda given, context: in_sql.amputated_thinking(context.sql, given["document"])),
+    ),
     "reserved_token_leak": (Wiring(ALBEDO_V4, _plain(sentinels.reserved_token_leak, "document")),),
     "parse_answers": (Wiring(ALBEDO_V4, _parse_answers),),
     "edited_in_turn": (Wiring(ALBEDO_V4, _plain(edits.edited_in_turn, "text")),),
@@ -416,7 +428,7 @@ WIRINGS: Mapping[str, tuple[Wiring, ...]] = {
         Wiring(REASON_V4, _plain(duels.leaks_action, "z", "y")),
     ),
     "turn_reason": (Wiring(REASON_V4, _plain(duels.turn_reason, "pairs", "tau")),),
-    "duel": (Wiring(REASON_V3, _duel_v3), Wiring(REASON_V4, _duel_v4)),
+    "duel": (Wiring(REASON_V3, _duel, _duel_view), Wiring(REASON_V4, _duel, _duel_view)),
     # slices and corpus
     "stratum_key": (Wiring(AFFINE_AUGUST, lambda given, _: slices.stratum_key(given)),),
     "phase_third": (Wiring(AFFINE_AUGUST, _plain(slices.phase_third, "assistant_idx", "n_assistant")),),
