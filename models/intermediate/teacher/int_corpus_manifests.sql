@@ -3,7 +3,7 @@ with selected as (
     select distinct
         corpus_epoch,
         manifest_sha256
-    from {{ ref('reference_agreement') }}
+    from {{ ref('int_reference_agreement') }}
 
 ),
 

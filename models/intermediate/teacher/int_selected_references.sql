@@ -1,25 +1,12 @@
 with agreement as (
 
-    select * from {{ ref('reference_agreement') }}
-
-),
-
-pooled as (
-
-    select * from {{ ref('int_pooled_references') }}
+    select * from {{ ref('int_reference_agreement') }}
 
 ),
 
 teacher_references as (
 
-    select
-        artifact_id,
-        line,
-        turn_id,
-        reference_index,
-        thought,
-        action
-    from {{ ref('stg_sn120__teacher_references') }}
+    select * from {{ ref('stg_sn120__teacher_references') }}
 
 ),
 
@@ -31,22 +18,17 @@ int_selected_references as (
         agreement.challenge_id,
         agreement.manifest_sha256,
         agreement.ref_index,
-        pooled.artifact_id,
-        pooled.line,
+        agreement.artifact_id,
+        agreement.line,
         teacher_references.thought,
         teacher_references.action
     from agreement
-    inner join pooled
-        on
-            agreement.corpus_epoch is not distinct from pooled.corpus_epoch
-            and agreement.turn_id = pooled.turn_id
-            and agreement.selected_pool_order = pooled.pool_order
     inner join teacher_references
         on
-            pooled.artifact_id = teacher_references.artifact_id
-            and pooled.line = teacher_references.line
-            and pooled.turn_id = teacher_references.turn_id
-            and pooled.ref_index = teacher_references.reference_index
+            agreement.artifact_id = teacher_references.artifact_id
+            and agreement.line = teacher_references.line
+            and agreement.turn_id = teacher_references.turn_id
+            and agreement.ref_index = teacher_references.reference_index
 
 )
 

@@ -1,6 +1,6 @@
 with agreement as (
 
-    select * from {{ ref('reference_agreement') }}
+    select * from {{ ref('int_reference_agreement') }}
 
 ),
 
