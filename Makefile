@@ -12,7 +12,7 @@ SAMPLE := env -u ASSAY_RAW_ROOT ASSAY_DB=target/sample.duckdb ASSAY_EXPORTS=targ
 .PHONY: build check test docs bench clean
 
 build: $(VENV)/.core
-	dbt build
+	assay build
 
 # What is quick: style, types, and every test that needs no warehouse.
 check: $(VENV)/.dev

@@ -132,6 +132,20 @@ def harvest(
     return command.run(source, raw_root, base, chosen, as_json)
 
 
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    epilog=_example("assay build --select artifacts+ --vars 'ruleset: v4_0821'"),
+)
+def build(
+    ctx: typer.Context,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="show dbt's own log instead")] = False,
+) -> int:
+    """Build the warehouse from the raw tree and say what came of it; every other option is that of `dbt build`."""
+    from assay.build import command
+
+    return command.run(ctx.args, verbose)
+
+
 @app.command(epilog=_example("assay land raw --out landed"))
 def land(
     raw_root: Annotated[Path, typer.Argument(help="the raw tree")],
