@@ -1,4 +1,4 @@
-"""`assay build`: what is taken from dbt's log, what a warehouse says of itself, and one sentence where nothing began."""
+"""`assay build`: what dbt's log and the warehouse say, and one sentence where nothing began."""
 
 import json
 import subprocess
@@ -45,15 +45,20 @@ def test_progress_failures_and_reasons_come_from_the_log() -> None:
     assert build.sentences == ["Killed \\x1b[2J", "no room is left"]
 
 
+MISSING = "  Compilation Error in model a (b)\n  the raw root /x does not exist\n  \n  > in macro c (d)"
+FRAME = "Runtime Error in model a (b)\n  Python model failed:\n"
+TRACEBACK = FRAME + "  Traceback (most recent call last):\n    x = 1\n  ValueError: no"
+
+
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("  Compilation Error in model a (b)\n  the raw root /x does not exist\n  \n  > in macro c (d)", "the raw root /x does not exist"),
-        ("Runtime Error in model a (b)\n  Python model failed:\n  Traceback (most recent call last):\n    x = 1\n  ValueError: no", "ValueError: no"),
+        (MISSING, "the raw root /x does not exist"),
+        (TRACEBACK, "ValueError: no"),
         ("\x1b[31mDatabase Error\x1b[0m\n  it is in use by process 7", "it is in use by process 7"),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_a_reason_is_one_sentence_without_a_frame(message: str, said: str) -> None:
     assert reason(message) == said
 
