@@ -1,8 +1,5 @@
-{# Holds DuckDB to ASSAY_THREADS threads where it is set; without it DuckDB takes every core. #}
+{# Holds DuckDB to ASSAY_THREADS threads where it is set, which the plugin has checked; without it DuckDB takes every core. #}
 {% macro use_threads() -%}
-    {%- if env_var('ASSAY_THREADS', '') -%}
-        set global threads = {{ env_var('ASSAY_THREADS') | int }}
-    {%- else -%}
-        select 1
-    {%- endif -%}
+    {%- set threads = env_var('ASSAY_THREADS', '') -%}
+    {{ 'set global threads = ' ~ threads if threads else 'select 1' }}
 {%- endmacro %}

@@ -58,7 +58,7 @@
             {%- set strangers = run_query('select name from landing.strangers order by name').columns[0].values() -%}
             {%- if strangers -%}
                 {%- do print(
-                    '  not part of a raw tree, not read: ' ~ strangers[:5] | join(', ')
+                    '  not part of a raw tree, not read: ' ~ tojson(strangers[:5] | list)
                     ~ (' and ' ~ (strangers | length - 5) ~ ' more' if strangers | length > 5 else '')
                 ) -%}
             {%- endif -%}

@@ -1,9 +1,16 @@
-"""The environment variables of assay: each is checked here, and a faulty one is one sentence that names it."""
+"""Environment variables and vars of assay: each is checked here, and a faulty one is one sentence that names it."""
 
+import difflib
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from assay.errors import AssayError
 from assay.names import shown
@@ -91,4 +98,130 @@ def check(path: str, environment: Mapping[str, str] = os.environ) -> None:
     """Check every variable before anything starts; raise AssayError with one sentence about the first at fault."""
     threads(environment)
     memory(environment)
+    for name, default in (("ASSAY_RAW_ROOT", "the bundled sample"), ("ASSAY_EXPORTS", "exports")):
+        if not environment.get(name, default).strip():
+            raise AssayError(f"{name} is empty: set it to a folder, or leave it out for {default}")
     check_warehouse_path(path)
+
+
+# --- vars: a kind is what is asked of a value in words, and whether a value of YAML is that
+
+
+Kind = tuple[str, Callable[[Any], bool]]
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _whole(least: int, most: int) -> Kind:
+    return (
+        f"a whole number from {least} to {most}",
+        lambda value: isinstance(value, int) and _is_number(value, least, most),
+    )
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return type(value) is date or (isinstance(value, str) and date.fromisoformat(value).isoformat() == value)
+    except ValueError:
+        return False
+
+
+def _is_rising(value: Any) -> bool:
+    of_numbers = isinstance(value, list) and all(_whole(1, MOST)[1](one) for one in value)
+    return of_numbers and bool(value) and value == sorted(set(value))
+
+
+def _is_epoch(value: Any) -> bool:
+    return _whole(0, MOST)[1](value) or (
+        isinstance(value, str) and re.fullmatch("[0-9]{0,9}", value.strip()) is not None
+    )
+
+
+MOST = 2**31 - 1
+_FLAG: Kind = ("true or false, without quotes", lambda value: isinstance(value, bool))
+_COUNT = _whole(1, MOST)
+_SHARE: Kind = ("a number from 0 to 1", lambda value: _is_number(value, 0, 1))
+_NUMBER: Kind = ("a number from 0 on", lambda value: _is_number(value, 0, math.inf) and value != math.inf)
+_TEXT: Kind = ("a text in one line, in quotes", lambda value: isinstance(value, str) and value.isprintable())
+_PATH: Kind = (
+    "the path of a folder",
+    lambda value: isinstance(value, str) and bool(value.strip()) and "\0" not in value,
+)
+
+VARS: Mapping[str, Kind] = {
+    "raw_root": _PATH,
+    "max_line_megabytes": _whole(1, 1 << 20),
+    "follow_links_out_of_raw_root": _FLAG,
+    "ruleset": _TEXT,
+    "size_factor_floor": _SHARE,
+    "bootstrap_replicates": _whole(1, 10_000_000),
+    "amputated_block_share": _SHARE,
+    "repeats_of_being_stuck": _COUNT,
+    "turn_window_ends": ("a list of whole numbers from 1 on that rise", _is_rising),
+    "many_failures": _COUNT,
+    "corpus_epoch": ("a whole number, or empty for every epoch", _is_epoch),
+    "deduplicate_references": _FLAG,
+    "completion_cue": _TEXT,
+    "min_thought_characters": _whole(0, MOST),
+    "max_prompt_tokens": _COUNT,
+    "bash_version": _TEXT,
+    "common_ending_rows": _COUNT,
+    "common_ending_characters": _COUNT,
+    "tokenizer": _TEXT,
+    "chat_template_date": ("a day such as 2025-01-01", _is_date),
+    "dataset_license": _TEXT,
+    "max_row_tokens": _COUNT,
+    "drop_contaminated": _FLAG,
+    "near_duplicate_similarity": _SHARE,
+    "near_duplicate_fewest_shingles": _COUNT,
+    "largest_validation_group": _SHARE,
+    "marker_effect": _NUMBER,
+    "marker_z": _NUMBER,
+    "decisive_difference": _SHARE,
+    "high_flag_share": _SHARE,
+    "pair_score_gap": _NUMBER,
+}
+
+
+def check_vars(given: Mapping[Any, Any]) -> None:
+    """Check vars by name and type; raise AssayError with one sentence about the first at fault."""
+    for name, value in given.items():
+        if name not in VARS:
+            near = difflib.get_close_matches(str(name), VARS, n=1)
+            meant = f"did you mean {near[0]}?" if near else "dbt_project.yml has them all"
+            raise AssayError(f"there is no var {shown(str(name)[:60])}: {meant}")
+        asked, fits = VARS[name]
+        if not fits(value):
+            kind = "null" if value is None else f"the text {value!r}" if isinstance(value, str) else repr(value)
+            raise AssayError(f"the var {name} is {shown(kind[:80])}: give {asked}")
+
+
+def vars_of_project(project: Path) -> dict[Any, Any]:
+    """The vars that `dbt_project.yml` of a project sets; none where it cannot be read, which dbt will say."""
+    try:
+        read = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    found = read.get("vars") if isinstance(read, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def vars_of_words(words: Sequence[str]) -> dict[Any, Any]:
+    """What `--vars` of a dbt command line gives; raises AssayError where it is no mapping. The last one counts."""
+    text = ""
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        if word == "--vars":
+            text = following
+        elif word.startswith("--vars="):
+            text = word.removeprefix("--vars=")
+    try:
+        read = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        read = text
+    if read is None or read == "":
+        return {}
+    if not isinstance(read, dict):
+        raise AssayError(f"--vars is {shown(repr(text)[:80])}: give 'name: value'")
+    return read

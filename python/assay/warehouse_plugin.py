@@ -6,6 +6,7 @@ The adapter calls plugins by these method names alone, so no part of dbt is impo
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import duckdb
 
 from assay.errors import AssayError
 from assay.provenance.code import Code, code_of
-from assay.settings import check
+from assay.settings import check, check_vars, vars_of_project, vars_of_words
 
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<process>\d+)\)")
 
@@ -29,6 +30,8 @@ class Plugin:
         """Check the environment, open and close the warehouse; raise `RuntimeError` with one sentence on a fault."""
         try:
             check(credentials.path)
+            # dbt works in the folder of the project, and tells nobody but models which vars it was given.
+            check_vars({**vars_of_project(Path.cwd()), **vars_of_words(sys.argv)})
         except AssayError as error:
             raise RuntimeError(str(error)) from None
         try:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-import yaml  # type: ignore[import-untyped]
 from dbt_project import RunDbt
 
 STAGING = ("--select", "+path:models/staging", "--indirect-selection", "cautious")
@@ -67,7 +66,7 @@ def test_a_raw_root_one_folder_too_deep_says_what_it_holds(run_dbt: RunDbt, tmp_
     too_deep, warehouse = tmp_path / "raw" / "trajectories", tmp_path / "warehouse.duckdb"
     built = run_dbt("build", "--select", "artifacts", raw_root=too_deep, warehouse=warehouse)
     assert built.returncode == 0, built.stdout
-    listed = ", ".join(f"mine-{number}.jsonl" for number in range(5))
+    listed = json.dumps([f"mine-{number}.jsonl" for number in range(5)])
     assert f"not part of a raw tree, not read: {listed} and 2 more" in built.stdout
     built = run_dbt("build", "--select", "artifacts", raw_root=tmp_path / "raw", warehouse=warehouse)
     assert built.returncode == 0, built.stdout
@@ -117,34 +116,39 @@ def warehouse(sample_warehouse: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("model", "schema", "variables"),
+    ("model", "schema", "missing"),
     [
-        ("mix_pairs", "mixes", "{pair_score_gap: no_such_column}"),
-        ("int_duel_margins", "intermediate", "{bootstrap_replicates: many}"),
-        ("stg_sn97__verdicts", "staging", "{}"),
+        ("mix_pairs", "mixes", "mixes.pair_candidates"),
+        ("int_duel_margins", "intermediate", "intermediate.int_sample_pairs"),
+        ("stg_sn97__verdicts", "staging", "landing.sn97_verdicts"),
     ],
 )
 def test_a_model_that_fails_leaves_what_it_would_have_replaced(
-    run_dbt: RunDbt, warehouse: Path, model: str, schema: str, variables: str
+    run_dbt: RunDbt, warehouse: Path, model: str, schema: str, missing: str
 ) -> None:
     with duckdb.connect(str(warehouse)) as connection:
         before = connection.sql(f"select * from {schema}.{model} order by all").fetchall()
-        if variables == "{}":
-            connection.execute("drop view landing.sn97_verdicts")
+        (kind,) = connection.execute(
+            "select if(table_type = 'VIEW', 'view', 'table') from information_schema.tables "
+            "where table_schema || '.' || table_name = ?",
+            [missing],
+        ).fetchone() or ("table",)
+        connection.execute(f"drop {kind} {missing}")
     assert before
-    built = run_dbt("run", "--select", model, "--vars", variables, warehouse=warehouse)
+    built = run_dbt("run", "--select", model, "--vars", "{max_row_tokens: 8192}", warehouse=warehouse)
     assert built.returncode == 1, built.stdout
     with duckdb.connect(str(warehouse)) as connection:
-        if variables == "{}":
+        if schema == "staging":
             (definition,) = connection.sql(
                 f"select sql from duckdb_views() where schema_name = '{schema}' and view_name = '{model}'"
             ).fetchall()
             assert "landing.sn97_verdicts" in definition[0].replace('"', "")
         else:
             assert connection.sql(f"select * from {schema}.{model} order by all").fetchall() == before
-        builds = connection.sql("select state, n_built, n_failed, first_failed, vars from builds.builds")
-        (last,) = builds.order("started_at desc").limit(1).fetchall()
-        assert (*last[:4], json.loads(last[4])) == ("failed", 0, 1, model, yaml.safe_load(variables))
+        (last,) = connection.sql(
+            "select state, n_built, n_failed, first_failed, vars from builds.builds order by started_at desc limit 1"
+        ).fetchall()
+        assert (*last[:4], json.loads(last[4])) == ("failed", 0, 1, model, {"max_row_tokens": 8192})
         left = connection.sql("select table_name from information_schema.tables where table_name like '%\\_\\_dbt\\_%'")
         assert len(left.fetchall()) <= 1  # what the failed Python model wrote is replaced by the next run
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import yaml  # type: ignore[import-untyped]
+import yaml
 from dbt_project import REPOSITORY
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from assay.warehouse import open_for_reading
 from dbt_project import REPOSITORY
 

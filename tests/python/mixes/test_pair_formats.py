@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from assay.cli import main
 from assay.mixes.formats import PAIR_FORMATS
 from assay.mixes.formats.base import Setting, UnfitRowError, training_template

@@ -11,7 +11,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from assay.exporting import files_table
 from assay.mixes.export import SPLITS, file_names, pair_files
 from assay.mixes.rows import SCHEMA, RowRecord, rows_table

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from assay.mixes.formats import FORMATS
 from assay.mixes.formats.base import Setting, UnfitRowError, training_template, turn_ending
 from assay.mixes.rows import RowRecord
