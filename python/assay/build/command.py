@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.build import events, summary
 from assay.errors import AssayError
 from assay.names import shown
-from assay.settings import check, warehouse
+from assay.settings import check, check_vars, vars_of_project, vars_of_words, warehouse
 from assay.warehouse import open_for_reading
 
 _SECONDS_TO_END = 10.0
@@ -31,6 +31,7 @@ def run(words: Sequence[str], verbose: bool) -> int:
     check(path)
     if not Path(_PROJECT).is_file():
         raise AssayError(f"no {_PROJECT} is here: run assay build in the folder of the project")
+    check_vars({**vars_of_project(Path()), **vars_of_words(words)})
     # dbt imports its own main module before it runs it, and Python warns of that.
     dbt = [sys.executable, "-W", "ignore::RuntimeWarning", "-m", "dbt.cli.main"]
     if verbose:

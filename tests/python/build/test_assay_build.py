@@ -1,8 +1,11 @@
 """`assay build`: what dbt's log and the warehouse say, and one sentence where nothing began."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +95,7 @@ def test_exports_are_counted_where_a_manifest_says_what_they_are(tmp_path: Path)
     assert exports(tmp_path) == f"2 files, 1.5 MB in {tmp_path}, listed in MANIFEST.json"
 
 
-def _assay_build(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    import os
-
+def _start(folder: Path, *words: str, **settings: str) -> "subprocess.Popen[str]":
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
         "ASSAY_DB": str(folder / "warehouse.duckdb"),
@@ -104,7 +105,14 @@ def _assay_build(folder: Path, *words: str, **settings: str) -> subprocess.Compl
         **settings,
     }
     command = [sys.executable, "-m", "assay.cli", "build", *words]
-    return subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def _assay_build(folder: Path, *words: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    process = _start(folder, *words, **settings)
+    stdout, stderr = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
 @pytest.mark.build
@@ -121,6 +129,36 @@ def test_a_raw_root_that_is_not_there_is_one_sentence_and_one_that_is_has_its_su
     assert "  trajectories: 1 files, 0.0 MB, 4 lines" in lines
     assert lines[-2] == f"Warehouse: {tmp_path / 'warehouse.duckdb'}"
     assert len(lines) < 20
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("deduplicate_references: 'false'", "the var deduplicate_references is the text 'false'"),
+        ("max_row_token: 5", "there is no var max_row_token: did you mean max_row_tokens?"),
+        ("near_duplicate_similarity: .nan", "the var near_duplicate_similarity is nan"),
+    ],
+)
+def test_a_var_that_no_build_could_use_is_refused_before_dbt_begins(tmp_path: Path, given: str, words: str) -> None:
+    refused = _assay_build(tmp_path, "--vars", given)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"assay: {words}")
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.build
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+def test_ctrl_c_is_one_sentence_and_leaves_no_process(tmp_path: Path) -> None:
+    process = _start(tmp_path, "--select", "artifacts")
+    dbt = None
+    while dbt is None and process.poll() is None:
+        dbt = next(iter(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()), None)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert stderr.splitlines()[-1] == "assay: stopped"
+    assert dbt is not None and not Path(f"/proc/{dbt}").exists()
 
 
 @pytest.mark.parametrize("name", ["credit.duckdb", "it's.duckdb"])
