@@ -129,8 +129,8 @@ numbered as (
 
 ),
 
--- Scoring lines state no run. In a folder where nothing else states one, a file that is a copy of another says nothing of
--- its own; in the folder of a run that says its name, equal lines are that run's.
+-- Scoring lines state no run. In a folder where nothing else states one, a file that is a copy of another says nothing
+-- of its own; in the folder of a run that says its name, equal lines are that run's.
 judged as (
 
     select

@@ -43,11 +43,11 @@ by_side as (
         sample_id,
         rollout,
         question_id,
-        {%- for side in ('king', 'challenger') %}
-        {{ exact_sum('value', "side = '" ~ side ~ "'") }}
-        / nullif(count(value) filter (where side = '{{ side }}'), 0) as value_{{ side }},
-        {{ exact_sum('earned_weight', "side = '" ~ side ~ "'") }} as earned_weight_{{ side }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        {{ exact_sum('value', "side = 'king'") }} / nullif(count(value) filter (where side = 'king'), 0) as value_king,
+        {{ exact_sum('value', "side = 'challenger'") }} / nullif(count(value) filter (where side = 'challenger'), 0)
+            as value_challenger,
+        {{ exact_sum('earned_weight', "side = 'king'") }} as earned_weight_king,
+        {{ exact_sum('earned_weight', "side = 'challenger'") }} as earned_weight_challenger
     from answers
     where is_counted and not zeroed
     group by eval_run_id, sample_id, rollout, question_id

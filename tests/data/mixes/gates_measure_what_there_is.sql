@@ -10,7 +10,11 @@ measures as (
     {% for subject in ['side', 'turn', 'message', 'row', 'rank', 'audit', 'checkpoint'] %}
     select
         '{{ subject }}' as subject,
-        unnest(['{{ gate_measures(subject) | join("', '") }}']) as measure
+        unnest([
+            {%- for measure in gate_measures(subject) %}
+            '{{ measure }}'{{ ',' if not loop.last }}
+            {%- endfor %}
+        ]) as measure
     {{ 'union all' if not loop.last }}
     {% endfor %}
 
