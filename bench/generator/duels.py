@@ -496,7 +496,7 @@ def write_dashboard(root: Path, listed: list[Record]) -> None:
     """Write the listing of the newest succeeded runs."""
     succeeded = [entry for entry in listed if entry["score_king"] is not None]
     newest = sorted(succeeded, key=lambda entry: (entry["finished_at"], entry["eval_run_id"]), reverse=True)[:200]
-    dashboard = {
+    dashboard: Record = {
         "updated_at": max((entry["finished_at"] for entry in listed), default="2026-08-22T09:00:00+00:00"),
         "chain": {"netuid": 97, "judge_models": ["z-ai/glm-5.2"]},
         "stats": {"evaluated": len(newest)},
