@@ -34,7 +34,7 @@ class Remote:
     """One published object: its address (a key below the base, or a URL) and its place below the raw root.
 
     `sha256` is the hash of its bytes, `content_sha256` that of what its gzip holds; each null where nothing says.
-    `changes` is true for a listing that is rewritten in place. `at` is when it was published, null where nothing says.
+    `at` is when it was published, null where nothing says.
     """
 
     address: str
@@ -42,7 +42,6 @@ class Remote:
     size: int | None = None
     sha256: str | None = None
     content_sha256: str | None = None
-    changes: bool = False
     at: datetime | None = None
 
 

@@ -298,8 +298,8 @@ def harvest(
 
 def harvest_duels(harvest: Harvest, options: Options, base: str) -> None:
     """SN97: the dashboard, the state, and the files of the runs that it lists."""
-    dashboard = harvest.listing(Remote("data/dashboard.json", "sn97/data/dashboard.json", changes=True))
-    harvest.listing(Remote("data/state.json", "sn97/data/state.json", changes=True), required=False)
+    dashboard = harvest.listing(Remote("data/dashboard.json", "sn97/data/dashboard.json"))
+    harvest.listing(Remote("data/state.json", "sn97/data/state.json"), required=False)
     listed = listings.duel_objects(dashboard or b"", options.since, options.limit)
     if options.mirror or urlsplit(base).scheme not in ("http", "https"):
         # A mirror keeps the published paths and has a host of its own.
@@ -312,9 +312,9 @@ def harvest_duels(harvest: Harvest, options: Options, base: str) -> None:
 
 def harvest_records(harvest: Harvest, options: Options) -> None:
     """SN120: the index, its records, every manifest, and the files of the current corpus and of epochs asked for."""
-    index = harvest.listing(Remote("evals/index.jsonl", "sn120/evals/index.jsonl", changes=True))
+    index = harvest.listing(Remote("evals/index.jsonl", "sn120/evals/index.jsonl"))
     harvest.objects(listings.record_objects(index or b"", options.since, options.limit))
-    pointer = harvest.listing(Remote("turns/manifest.json", "sn120/turns/manifest.json", changes=True), required=False)
+    pointer = harvest.listing(Remote("turns/manifest.json", "sn120/turns/manifest.json"), required=False)
     if pointer is None:
         return
     listed, _, before = listings.corpus_objects(pointer, "turns/manifest.json")
