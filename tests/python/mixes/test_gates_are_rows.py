@@ -18,6 +18,7 @@ def warehouse(sample_warehouse: Path, run_dbt: RunDbt, tmp_path_factory: pytest.
     """The sample's warehouse with two more gates and a mix of own runs, all of them rows of seeds."""
     path = tmp_path_factory.mktemp("rows") / sample_warehouse.name
     shutil.copy(sample_warehouse, path)
+    Path(f"{path}.landing").symlink_to(f"{sample_warehouse}.landing")
     with duckdb.connect(str(path)) as opened:
         opened.execute("""
             insert into seeds.gates (gate, subject, measure, comparison, limit_value, asks, passes, fails,

@@ -85,8 +85,7 @@ def _json_lines(path: Path) -> Rows:
 def test_agreement_of_the_real_records_is_as_expected(site: Site, tmp_path: Path) -> None:
     expected = _json_lines(SHARED / "expected" / "sn120_agreement.jsonl")
     raw = tmp_path / "raw"
-    raw.mkdir()
-    (raw / "sn120").symlink_to(SHARED / "raw" / "sn120")
+    shutil.copytree(SHARED / "raw" / "sn120", raw / "sn120")
     site.build(raw)
     query = f"select {', '.join(expected[0])} from teacher.reference_agreement order by corpus_epoch, turn_id"
     assert site.rows(query) == expected
@@ -263,8 +262,7 @@ def test_exports_are_the_same_bytes_again_and_unknown_rows_never_pass(site: Site
     assert {name: (exports / name).read_bytes() for name in names} == first
     # Without the tokenizer folder nothing can be said of a prompt, so nothing passes; filters that fail still count.
     bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "sn120").symlink_to(spoilt / "sn120")
+    shutil.copytree(spoilt / "sn120", bare / "sn120")
     site.build(bare)
     counts = site.rows("select verdict, drop_reason, count(*) as n from teacher.turn_verdicts group by all")
     assert {row["verdict"] for row in counts} == {"dropped", "unknown"}
