@@ -20,7 +20,7 @@ MOST_THREADS = 1024
 # Catalogs of DuckDB, and the schemas of the warehouse: a file of such a name makes `credit.turns` name two things.
 RESERVED_NAMES = frozenset(
     "main temp system memory information_schema pg_catalog "
-    "seeds builds landing staging intermediate credit gates mixes teacher promotion".split()
+    "seeds builds landing staging intermediate credit gates mixes scorer teacher promotion".split()
 )
 
 _MEMORY = re.compile(r"(?P<number>[0-9]{1,9}(\.[0-9]{1,3})?) ?(?P<unit>%|[KMGT]i?B)", re.ASCII | re.IGNORECASE)
@@ -182,6 +182,7 @@ VARS: Mapping[str, Kind] = {
     "decisive_difference": _SHARE,
     "high_flag_share": _SHARE,
     "pair_score_gap": _NUMBER,
+    "scorer_terms_a_question": _COUNT,
 }
 
 

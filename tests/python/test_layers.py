@@ -114,7 +114,9 @@ def test_what_a_model_makes_is_read_with_that_model(manifest: dict[str, Any]) ->
 def test_what_stands_between_is_private_and_marts_have_contracts(manifest: dict[str, Any]) -> None:
     models = [node for node in manifest["nodes"].values() if node["resource_type"] == "model"]
     assert {node["name"] for node in models if node["access"] != "private" and _layer(node) == "intermediate"} == {
+        "int_duel_sides",
         "int_generated_lines",
+        "int_scoring_lines",
         "int_turns",
         "int_sides_derived",
     }
