@@ -36,7 +36,7 @@ def test_the_warehouse_is_opened_in_one_place() -> None:
     opening = {
         path.name
         for path in (REPOSITORY / "python").rglob("*.py")
-        if re.search(r"\bduckdb\.connect\(", path.read_text())
+        if re.search(r"\bduckdb\.connect\([^)]", path.read_text())
     }
-    # The plugin of dbt passes on the options of the profile.
+    # A database in memory is not the warehouse; the plugin of dbt passes on the options of the profile.
     assert opening == {"warehouse.py", "warehouse_plugin.py"}

@@ -128,5 +128,5 @@ def test_exports_that_cannot_be_written_are_one_sentence(tmp_path: Path, built: 
     (tmp_path / "exports").write_text("a file, not a folder")
     ran = _build(tmp_path, folder / "raw")
     assert ran.returncode == 1
-    assert "the promotion record cannot be written below" in ran.stdout
+    assert "cannot write below " in ran.stdout
     assert "Traceback" not in ran.stdout + ran.stderr
