@@ -139,11 +139,15 @@ def harvest(
 def build(
     ctx: typer.Context,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="show dbt's own log instead")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="hash every file of the raw tree again")] = False,
 ) -> int:
-    """Build the warehouse from the raw tree and say what came of it; every other option is that of `dbt build`."""
+    """Build the warehouse from the raw tree and say what came of it; every other option is that of `dbt build`.
+
+    Where nothing changed since the last whole build, nothing is built.
+    """
     from assay.build import command
 
-    return command.run(ctx.args, verbose)
+    return command.run(ctx.args, verbose, verify)
 
 
 @app.command(epilog=_example("assay land raw --out landed"))

@@ -6,14 +6,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay.build import events, summary
+from assay.build import current, events, summary
 from assay.errors import AssayError
+from assay.landing.run import find_artifacts
 from assay.names import shown
 from assay.settings import check, check_vars, vars_of_project, vars_of_words, warehouse
 from assay.warehouse import open_for_reading
@@ -21,17 +23,46 @@ from assay.warehouse import open_for_reading
 _SECONDS_TO_END = 10.0
 _SECONDS_BETWEEN_LINES = 15.0
 _PROJECT = "dbt_project.yml"
+SAMPLE = "tests/fixtures/raw"
 # Without it nothing is read, and nothing that was built before says anything of this tree.
 _READS_THE_TREE = "model.assay.artifacts"
 
 
-def run(words: Sequence[str], verbose: bool) -> int:
-    """Build and return 0, 1 where a model or a gate failed, 2 where dbt could not begin, 130 where it was stopped."""
+def run(words: Sequence[str], verbose: bool, verify: bool = False) -> int:
+    """Build and return 0, 1 where a model or a gate failed, 2 where dbt could not begin, 130 where it was stopped.
+
+    What the last whole build read and wrote, unchanged, is not built again. `verify` takes nobody's word for that: the
+    files of the raw tree are hashed, and those that changed without a trace are landed anew.
+    """
     path = warehouse()
     check(path)
     if not Path(_PROJECT).is_file():
         raise AssayError(f"no {_PROJECT} is here: run assay build in the folder of the project")
-    check_vars({**vars_of_project(Path()), **vars_of_words(words)})
+    variables = {**vars_of_project(Path()), **vars_of_words(words)}
+    check_vars(variables)
+    root = Path(variables.get("raw_root") or os.environ.get("ASSAY_RAW_ROOT") or SAMPLE)
+    artifacts, strangers = find_artifacts(root, bool(variables.get("follow_links_out_of_raw_root")))
+    landing, exports = Path(f"{path}.landing"), Path(os.environ.get("ASSAY_EXPORTS") or "exports")
+    if verify and (changed := current.forget_changed(landing, artifacts)):
+        print(f"{len(changed)} files changed though the file system does not say so: {shown(changed[0])} first")
+    inputs = current.inputs(Path(), variables, os.environ, artifacts, strangers)
+    if _is_of_everything(words) and current.is_current(landing, inputs, current.outputs(Path(path), landing, exports)):
+        print(f"Nothing changed since the last build: of {len(artifacts)} files none was read, no table was made.")
+        for line in _report(events.Build(), path, os.environ):
+            print(line)
+        return 0
+    code = _built(words, verbose, path)
+    if code == 0 and _is_of_everything(words):
+        current.keep(landing, inputs, current.outputs(Path(path), landing, exports))
+    return code
+
+
+def _is_of_everything(words: Sequence[str]) -> bool:
+    """Whether a command line of dbt asks for nothing but the whole build, under whatever vars."""
+    return all(word.startswith("--vars=") or "--vars" in (word, before) for before, word in pairwise(["", *words]))
+
+
+def _built(words: Sequence[str], verbose: bool, path: str) -> int:
     # dbt imports its own main module before it runs it, and Python warns of that.
     dbt = [sys.executable, "-W", "ignore::RuntimeWarning", "-m", "dbt.cli.main"]
     if verbose:

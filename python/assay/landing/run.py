@@ -150,7 +150,7 @@ def _source_artifacts(raw_root: Path, source: str, within: str | None) -> Iterat
         stamp: list[Any] = [is_link_out, kind.name if kind else None, *identity(status)]
         if kind is not None and kind.reader == "safetensors":
             # A decision on a checkpoint names it by its hash, whatever the file system says of it.
-            stamp.append(_sha256(path))
+            stamp.append(sha256_of(path))
         yield Artifact(
             artifact_id=printable("/".join(parts)),
             path=path,
@@ -205,7 +205,8 @@ def _stat(path: Path) -> os.stat_result:
         raise AssayError(f"{shown(path)} cannot be read: {error.strerror}") from None
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Hex digest of a file of the raw tree; raises AssayError where it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

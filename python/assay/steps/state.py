@@ -139,6 +139,13 @@ def results(folder: Path, step: str) -> dict[str, Any]:
     return {}
 
 
+def forget(folder: Path, step: str, keys: Iterable[str]) -> None:
+    """Forget what a step made for these keys, whatever its code was, so that it is made anew."""
+    if (folder / STATE_FILE).is_file():
+        with writing(folder), contextlib.closing(_opened(folder / STATE_FILE)) as file, file:
+            file.executemany("delete from made where step = ? and key = ?", [(step, key) for key in keys])
+
+
 def _read_only(folder: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{(folder / STATE_FILE).absolute().as_uri()}?mode=ro", timeout=60, uri=True)
 
