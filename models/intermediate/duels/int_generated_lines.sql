@@ -1,5 +1,18 @@
+-- The texts of a line end here: carried through the windows below they would be most of what a build holds in memory.
+with generated_samples as (
+
+    select
+        * exclude (king_output, challenger_output),
+        king_error is null
+        and challenger_error is null
+        and (n_king_messages is not null or coalesce(king_output, '') <> '')
+        and (n_challenger_messages is not null or coalesce(challenger_output, '') <> '') as generated_both
+    from {{ ref('stg_sn97__generated_samples') }}
+
+),
+
 -- A line belongs to the run of its file, unless it says itself that it does not.
-with lines as (
+lines as (
 
     select
         generated_samples.*,
@@ -9,7 +22,7 @@ with lines as (
             when generated_samples.stated_eval_run_id <> run_files.eval_run_id
                 then 'the line states the eval run ' || generated_samples.stated_eval_run_id
         end as file_reason
-    from {{ ref('stg_sn97__generated_samples') }} as generated_samples
+    from generated_samples
     inner join {{ ref('int_run_files') }} as run_files on generated_samples.artifact_id = run_files.artifact_id
 
 ),
@@ -31,10 +44,7 @@ placed as (
         king_error,
         challenger_error,
         file_reason,
-        king_error is null
-        and challenger_error is null
-        and (n_king_messages is not null or coalesce(king_output, '') <> '')
-        and (n_challenger_messages is not null or coalesce(challenger_output, '') <> '') as generated_both,
+        generated_both,
         case
             when file_reason is null
                 then row_number() over (
