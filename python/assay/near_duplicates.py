@@ -41,6 +41,7 @@ _CHARACTERS_KEPT = 16 << 20
 _SHINGLES_AT_A_TIME = 1 << 13
 
 Numbers = npt.NDArray[np.uint64]
+Things = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -132,18 +133,28 @@ class Groups:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._parents: list[int] = []
+        self._parents = np.arange(1024)
+        self._size = 0
 
     def add(self) -> int:
         """A new thing, alone in its set."""
-        self._parents.append(len(self._parents))
-        return len(self._parents) - 1
+        if self._size == len(self._parents):
+            self._parents = np.append(self._parents, np.arange(self._size, 2 * self._size))
+        self._size += 1
+        return self._size - 1
+
+    def names(self, things: Things) -> Things:
+        """The smallest member of the set of each thing."""
+        names = self._parents[things]
+        while not np.array_equal(names, above := self._parents[names]):
+            names = above
+        self._parents[things] = names
+        return names
 
     def name(self, thing: int) -> int:
         """The smallest member of its set."""
-        while self._parents[thing] != thing:
-            self._parents[thing] = self._parents[self._parents[thing]]
-            thing = self._parents[thing]
+        while (above := int(self._parents[thing])) != thing:
+            thing = above
         return thing
 
     def join(self, one: int, other: int) -> None:
@@ -158,7 +169,7 @@ class _Neighbours:
     def __init__(self, similarity: float) -> None:
         self._similarity = similarity
         self._index = MinHashLSH(num_perm=PERMUTATIONS, params=BANDS)
-        self._signatures: dict[int, MinHash] = {}
+        self._signatures = np.empty((1024, PERMUTATIONS), np.uint32)
         self._seen: dict[bytes, int] = {}
 
     def add(self, row: int, hashed: MinHash, groups: Groups) -> None:
@@ -166,14 +177,16 @@ class _Neighbours:
         groups.join(same, row)
         if same != row:
             return
-        for other in sorted(self._index.query(hashed)):
-            if groups.name(other) != groups.name(row) and self._is_near(hashed, self._signatures[other]):
-                groups.join(other, row)
+        found = np.array(self._index.query(hashed), np.int64)
+        # Only those that are not yet in one set with the row are compared: a set of thousands would be, all with all.
+        apart = found[groups.names(found) != groups.name(row)]
+        equal = np.count_nonzero(self._signatures[apart] == hashed.hashvalues, axis=1)
+        for other in np.unique(groups.names(apart[equal / PERMUTATIONS >= self._similarity])).tolist():
+            groups.join(other, row)
         self._index.insert(row, hashed)
-        self._signatures[row] = hashed
-
-    def _is_near(self, one: MinHash, other: MinHash) -> bool:
-        return bool(one.jaccard(other) >= self._similarity)
+        while row >= len(self._signatures):
+            self._signatures = np.concatenate([self._signatures, np.empty_like(self._signatures)])
+        self._signatures[row] = hashed.hashvalues
 
 
 def duplicate_rows(
