@@ -144,7 +144,9 @@ def _report(build: events.Build, path: str, environment: Mapping[str, str]) -> l
             lines += [f"  {line}" for line in summary.sources(connection)] or ["  nothing"]
             if held := ", ".join(summary.tables(connection)):
                 lines.append(f"Built: {held}")
-            if failed := list(summary.failed_tests(connection, _target(environment) / "run_results.json")):
+            if failed := list(
+                summary.failed_tests(connection, _target(environment) / "run_results.json", Path(path).stem)
+            ):
                 lines += ["Gates that failed or warned:", *(f"  {line}" for line in failed[:20])]
     except duckdb.Error as error:
         lines.append(f"The warehouse {shown(path)} cannot be read: {shown(error).splitlines()[0]}")

@@ -56,14 +56,18 @@ def tables(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
                 yield f"{count:,} {title}"
 
 
-def failed_tests(connection: duckdb.DuckDBPyConnection, results: Path) -> Iterator[str]:
-    """What failed or warned in the last run of dbt: its name in words, how many rows, and the first of them."""
+def failed_tests(connection: duckdb.DuckDBPyConnection, results: Path, database: str) -> Iterator[str]:
+    """What failed or warned in the last run of dbt: its name in words, how many rows, and the first of them.
+
+    `database` is how dbt's queries call the warehouse, which the connection calls otherwise.
+    """
     for result in _results(results):
         if not str(result.get("unique_id")).startswith("test.") or result.get("status") not in ("fail", "warn"):
             continue
         name = shown(str(result["unique_id"]).split(".")[2].replace("_", " "))
+        query = str(result.get("compiled_code") or "").replace(f'"{database}".', "")
         yield f"{result['status']}: {name} ({result.get('failures')} rows)"
-        yield from (f"    {row}" for row in _first_rows(connection, str(result.get("compiled_code") or "")))
+        yield from (f"    {row}" for row in _first_rows(connection, query))
 
 
 def _results(path: Path) -> Sequence[dict[str, Any]]:

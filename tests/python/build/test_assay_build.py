@@ -73,18 +73,22 @@ def test_a_failed_test_is_told_with_its_first_rows(tmp_path: Path) -> None:
         {"unique_id": "test.assay.no_row_is_lost.1a", "status": "fail", "failures": 8, "compiled_code": query},
         {"unique_id": "test.assay.fine.2b", "status": "pass", "failures": 0, "compiled_code": "select 1"},
         {"unique_id": "test.assay.broken.3c", "status": "warn", "failures": 1, "compiled_code": "select * from gone"},
+        {"unique_id": "test.assay.far.4d", "status": "warn", "failures": 1, "compiled_code": 'from "my"."credit"."t"'},
         {"unique_id": "model.assay.m", "status": "error", "compiled_code": "select 1"},
     ]
     results.write_text(json.dumps({"results": tests}))
     with duckdb.connect() as connection:
-        assert list(failed_tests(connection, results)) == [
+        connection.execute("create schema credit; create table credit.t as select 1 as n")
+        assert list(failed_tests(connection, results, "my")) == [
             "fail: no row is lost (8 rows)",
             "    name a\\x1b, n 1",
             "    n 2",
             "    n 3",
             "warn: broken (1 rows)",
+            "warn: far (1 rows)",
+            "    n 1",
         ]
-        assert list(failed_tests(connection, tmp_path / "absent.json")) == []
+        assert list(failed_tests(connection, tmp_path / "absent.json", "my")) == []
 
 
 def test_exports_are_counted_where_a_manifest_says_what_they_are(tmp_path: Path) -> None:
