@@ -9,7 +9,7 @@ def model(dbt, session):
     dbt.config(materialized="table")
     explanations = (
         dbt.ref("stg_sn97__answers")
-        .filter("explanation <> ''")
+        .filter("format = 'current' and explanation <> ''")
         .project("artifact_id, line, judge_index, question_id, explanation")
     )
     reader = explanations.to_arrow_reader(4096)

@@ -59,6 +59,7 @@ weighted as (
             else answer_value
         end as answer_value
     from {{ ref('stg_sn97__answers') }}
+    where format = 'current'
 
 ),
 

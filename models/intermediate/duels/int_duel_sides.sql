@@ -70,6 +70,7 @@ judged as (
         coalesce(bool_or(corrupted), false) as corrupted_stored,
         min(corruption_reason) as corruption_reason_stored
     from {{ ref('stg_sn97__judge_results') }}
+    where format = 'current'
     group by artifact_id, line, side
 
 ),
@@ -152,9 +153,10 @@ int_duel_sides as (
             by_side.scoring_artifact_id = judged.artifact_id
             and by_side.scoring_line = judged.line
             and by_side.side = judged.side
-    left join {{ ref('stg_mini_coder__trajectories') }} as mini_trajectories
+    left join {{ ref('stg_trajectories__trajectories') }} as mini_trajectories
         on
             by_side.source = 'mini-coder'
+            and mini_trajectories.source = 'mini_coder'
             and replace(by_side.shard, 'mini-coder/', 'mini_coder/') = mini_trajectories.artifact_id
             and by_side.dataset_row + 1 = mini_trajectories.line
 

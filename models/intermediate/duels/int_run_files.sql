@@ -19,6 +19,7 @@ with statements as (
         stated_eval_run_id,
         3 as preference
     from {{ ref('stg_sn97__generated_samples') }}
+    where format = 'current'
     union all
     select
         artifact_id,

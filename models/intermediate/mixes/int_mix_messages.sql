@@ -9,19 +9,10 @@ with int_mix_messages as (
         role,
         content
     from {{ ref('stg_sn97__messages') }}
+    where format = 'current'
     union all
     select
-        'mini_coder' as source,
-        artifact_id,
-        line,
-        cast(null as varchar) as text_side,
-        message_index,
-        role,
-        content
-    from {{ ref('stg_mini_coder__messages') }}
-    union all
-    select
-        'trajectories' as source,
+        source,
         artifact_id,
         line,
         cast(null as varchar) as text_side,

@@ -7,6 +7,7 @@ with turns as (
 duel_messages as (
 
     select * from {{ ref('stg_sn97__messages') }}
+    where format = 'current'
 
 ),
 

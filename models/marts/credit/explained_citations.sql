@@ -26,6 +26,7 @@ questions as (
 published_answers as (
 
     select * from {{ ref('stg_sn97__answers') }}
+    where format = 'current'
 
 ),
 

@@ -13,6 +13,7 @@ duel_sides as (
 messages as (
 
     select * from {{ ref('stg_sn97__messages') }}
+    where format = 'current'
 
 ),
 

@@ -1,6 +1,15 @@
 with source as (
 
-    select * from {{ landed('sn97', 'answers') }}
+    select
+        'current' as format,
+        *
+    from {{ landed('sn97', 'answers') }}
+    union all by name
+    select
+        'legacy' as format,
+        0 as judge_index,
+        *
+    from {{ landed('sn97', 'legacy_answers') }}
 
 ),
 
@@ -46,6 +55,7 @@ renamed as (
         scaled.question_id,
 
         ----------  strings
+        scaled.format,
         scaled.judge_model,
         scaled.explanation,
         scaled.answer_text,

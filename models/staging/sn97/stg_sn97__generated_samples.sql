@@ -1,6 +1,14 @@
 with source as (
 
-    select * from {{ landed('sn97', 'generated_samples') }}
+    select
+        'current' as format,
+        *
+    from {{ landed('sn97', 'generated_samples') }}
+    union all by name
+    select
+        'legacy' as format,
+        *
+    from {{ landed('sn97', 'transcripts') }}
 
 ),
 
@@ -16,6 +24,7 @@ renamed as (
         {{ sample_id_columns('sample_id') }},
 
         ----------  strings
+        format,
         prompt,
         submit_marker,
         submit_command,

@@ -1,6 +1,14 @@
 with source as (
 
-    select * from {{ landed('sn97', 'messages') }}
+    select
+        'current' as format,
+        *
+    from {{ landed('sn97', 'messages') }}
+    union all by name
+    select
+        'legacy' as format,
+        *
+    from {{ landed('sn97', 'transcript_messages') }}
 
 ),
 
@@ -17,6 +25,7 @@ renamed as (
         message_index,
 
         ----------  strings
+        format,
         role,
         content,
 

@@ -1,6 +1,14 @@
-with source as (
+with landed as (
 
-    select * from {{ landed('trajectories', 'messages') }}
+    select
+        'mini_coder' as source,
+        *
+    from {{ landed('mini_coder', 'messages') }}
+    union all by name
+    select
+        'trajectories' as source,
+        *
+    from {{ landed('trajectories', 'messages') }}
 
 ),
 
@@ -14,6 +22,7 @@ renamed as (
         tool_call_id,
 
         ----------  strings
+        source,
         role,
         content,
 
@@ -22,7 +31,7 @@ renamed as (
 
         ----------  documents
         tool_calls
-    from source
+    from landed
 
 )
 

@@ -1,6 +1,14 @@
-with source as (
+with landed as (
 
-    select * from {{ landed('trajectories', 'trajectories') }}
+    select
+        'mini_coder' as source,
+        *
+    from {{ landed('mini_coder', 'trajectories') }}
+    union all by name
+    select
+        'trajectories' as source,
+        *
+    from {{ landed('trajectories', 'trajectories') }}
 
 ),
 
@@ -14,6 +22,7 @@ renamed as (
         instance_id,
 
         ----------  strings
+        source,
         model,
         repo,
         language,
@@ -29,7 +38,7 @@ renamed as (
 
         ----------  documents
         cast(other_fields as json) as other_fields
-    from source
+    from landed
 
 )
 

@@ -97,6 +97,11 @@ def _give_questions(sql: SqlModels, questions: Sequence[Question], scoring_mode:
     sql.give("stg_sn97__scoring_results", _SCORING_RESULTS, [_HERE | {"scoring_mode": scoring_mode}])
 
 
+def _give_answers(sql: SqlModels, answers: Sequence[Mapping[str, Any]]) -> None:
+    sql.give("sn97__answers", _ANSWERS, answers)
+    sql.give("sn97__legacy_answers", {name: kind for name, kind in _ANSWERS.items() if name != "judge_index"}, [])
+
+
 def question_weight(sql: SqlModels, question: Question, table: str) -> float:
     """What a question weighs by a table of seed `tag_weights`; a V5b question that is stamped weighs its stamp."""
     stamped = table == "v5b" and question.get("weight") is not None
@@ -128,7 +133,7 @@ def response_score(
         for name, answer in answers.items()
     ]
     _give_questions(sql, questions, None)
-    sql.give("sn97__answers", _ANSWERS, answered)
+    _give_answers(sql, answered)
     sql.give("stg_sn97__judge_results", _JUDGE_RESULTS, judges)
     sql.give("int_duel_sides", _SIDES, [_SIDE])
     sql.give("int_duel_runs", _RUNS, [{"eval_run_id": "r"}])
@@ -140,7 +145,7 @@ def response_score(
 def graded_letter_value(sql: SqlModels, letter: str) -> float | None:
     """The value of a letter of the graded mode, null for an answer that is none."""
     answer = _HERE | {"judge_index": 0, "side": "king", "question_id": "q", "answer": json.dumps(letter)}
-    sql.give("sn97__answers", _ANSWERS, [answer])
+    _give_answers(sql, [answer])
     sql.make("stg_sn97__answers")
     (row,) = sql.ask("select answer_value from stg_sn97__answers")
     return None if row["answer_value"] is None else float(row["answer_value"])

@@ -18,6 +18,7 @@ lines as (
         artifact_id,
         line
     from {{ ref('stg_sn97__generated_samples') }}
+    where format = 'current'
     union all
     select
         'scoring_results' as kind,

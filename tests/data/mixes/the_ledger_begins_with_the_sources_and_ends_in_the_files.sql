@@ -17,25 +17,13 @@ sides as (
 
 ),
 
-mini_trajectories as (
-
-    select * from {{ ref('stg_mini_coder__trajectories') }}
-
-),
-
-mini_messages as (
-
-    select * from {{ ref('stg_mini_coder__messages') }}
-
-),
-
-own_trajectories as (
+trajectories as (
 
     select * from {{ ref('stg_trajectories__trajectories') }}
 
 ),
 
-own_messages as (
+messages as (
 
     select * from {{ ref('stg_trajectories__messages') }}
 
@@ -62,16 +50,16 @@ totals as (
     from sides
     union all
     select
-        'mini_coder' as source,
-        (select count(*) from mini_trajectories) as n_sides,
-        count(*) filter (where role = 'assistant') as n_turns
-    from mini_messages
-    union all
-    select
-        'trajectories' as source,
-        (select count(*) from own_trajectories) as n_sides,
-        count(*) filter (where role = 'assistant') as n_turns
-    from own_messages
+        sources.source,
+        (
+            select count(*) from trajectories
+            where trajectories.source = sources.source
+        ) as n_sides,
+        (
+            select count(*) from messages
+            where messages.source = sources.source and messages.role = 'assistant'
+        ) as n_turns
+    from (values ('mini_coder'), ('trajectories')) as sources (source)
 
 ),
 

@@ -37,23 +37,7 @@ with sides_of_duels as (
 
 trajectories as (
 
-    select
-        'mini_coder' as source,
-        artifact_id,
-        line,
-        instance_id,
-        model,
-        verified
-    from {{ ref('stg_mini_coder__trajectories') }}
-    union all
-    select
-        'trajectories' as source,
-        artifact_id,
-        line,
-        instance_id,
-        model,
-        verified
-    from {{ ref('stg_trajectories__trajectories') }}
+    select * from {{ ref('stg_trajectories__trajectories') }}
 
 ),
 
